@@ -112,7 +112,8 @@ def of(title: str) -> Any:
 def test_what_decides_over_a_group_is_read() -> None:
     jobs: JobSet = of("JobSet")
     driver, workers = jobs.spec.replicated_jobs
-    assert (jobs.spec.suspend, driver.pods, workers.pods) == (True, 1, 8)
+    pods = [one.replicas * one.template.spec.pods for one in (driver, workers)]
+    assert (jobs.spec.suspend, *pods) == (True, 1, 8)
     assert [(one.name, one.status) for one in workers.depends_on] == [("driver", "Ready")]
     assert of("LeaderWorkerSet").spec.leader_worker_template.size == 4
     assert of("TrainJob").spec.trainer.num_nodes == 2
@@ -124,7 +125,7 @@ def test_what_decides_over_a_group_is_read() -> None:
     assert mpi.spec.launcher_creation_policy == "WaitForWorkersReady"
     assert {name: role.replicas for name, role in mpi.spec.roles.items()} == {"Launcher": 1, "Worker": 4}
     volcano: VolcanoJob = of("VolcanoJob")
-    assert (volcano.spec.min_available, volcano.spec.pods) == (3, 3)
+    assert (volcano.spec.min_available, sum(task.replicas for task in volcano.spec.tasks)) == (3, 3)
     assert of("KaiPodGroup").spec.min_member == 4
 
 

@@ -28,7 +28,7 @@ from maitred.cluster.snapshot import (
     Standing,
 )
 from maitred.model.group import Group, Marks
-from maitred.model.job import Ranges
+from maitred.model.job import COMPLETION_INDEX, Ranges
 from maitred.model.membership import (
     ALONE,
     GroupId,
@@ -48,7 +48,7 @@ from maitred.model.selector import Labels, integer
 from maitred.model.storage import ClaimSpec
 
 INDEX_MARKS = (
-    "batch.kubernetes.io/job-completion-index",
+    COMPLETION_INDEX,
     "apps.kubernetes.io/pod-index",
     "training.kubeflow.org/replica-index",
     "leaderworkerset.sigs.k8s.io/worker-index",

@@ -18,6 +18,8 @@ LONGEST_REST = 4096
 JOB_CONTROLLER = "kubernetes.io/job-controller"
 """How Kubernetes' own controller is called in `spec.managedBy`."""
 
+COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
+"""Label and annotation of the pods of an Indexed Job."""
 JOB_NAMES = ("batch.kubernetes.io/job-name", "job-name")
 """Labels with which the Job controller writes the name of a Job on its pods; the second is that of old."""
 
@@ -48,6 +50,12 @@ class JobSpec(Lean, frozen=True):
     managed_by: str = ""
     scheduling: Any = None
     """Since 1.37 a Job may say itself what kind of group its pods are."""
+
+    @property
+    def pods(self) -> int:
+        """How many it has at a time, before any have ended."""
+        parallelism = 1 if self.parallelism is None else max(0, self.parallelism)
+        return parallelism if self.completions is None else min(parallelism, max(0, self.completions))
 
 
 class JobStatus(Lean, frozen=True):
@@ -99,19 +107,8 @@ class Job(Object, frozen=True):
     status: JobStatus = JobStatus()
 
     @property
-    def may_be_suspended(self) -> bool:
-        return self.by_kubernetes and self.metadata.namespace not in SYSTEM_NAMESPACES
-
-    @property
-    def by_kubernetes(self) -> bool:
-        """Whether Kubernetes' own controller makes its pods, and deletes them while the Job is suspended.
-        Of a Job that another controller manages, nothing can be known of what its fields lead to."""
-        return self.spec.managed_by in ("", JOB_CONTROLLER)
-
-    @property
     def members(self) -> int:
         """How many pods it has, or would have if it were not suspended."""
-        parallelism = 1 if self.spec.parallelism is None else self.spec.parallelism
         if self.spec.completions is None:
-            return parallelism
-        return max(0, min(parallelism, self.spec.completions - self.status.succeeded))
+            return self.spec.pods
+        return max(0, min(self.spec.pods, self.spec.completions - self.status.succeeded))

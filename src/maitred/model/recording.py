@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from maitred.model.job import COMPLETION_INDEX
 from maitred.model.kinds import KINDS, row_of
 from maitred.model.membership import KEYS
 from maitred.model.meta import Lean
@@ -26,7 +27,7 @@ RECORDED: dict[str, type[Object]] = {row.title: row.type for row in KINDS}
 OWN = "maitred.dev/"
 READ = frozenset(
     {
-        "batch.kubernetes.io/job-completion-index",
+        COMPLETION_INDEX,
         "kubernetes.io/config.mirror",
         "storageclass.kubernetes.io/is-default-class",
         "volume.kubernetes.io/selected-node",

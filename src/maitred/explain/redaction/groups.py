@@ -10,6 +10,8 @@ from maitred.model.budget import BudgetSpec, BudgetStatus, PodDisruptionBudget
 from maitred.model.group import Composite, Group, TopologyRequest
 from maitred.model.job import Job, JobSpec, JobStatus
 from maitred.model.meta import ObjectMeta, key_of
+from maitred.model.owners import BATCH_JOB
+from maitred.model.suspending import BY_TITLE
 
 PROBLEM = "something is wrong with it"
 COMPLETION_MODES = ("Indexed", "NonIndexed")
@@ -144,7 +146,7 @@ class GroupFields:
                 pod_failure_policy=failure_policy(job),
                 active_deadline_seconds=spec.active_deadline_seconds,
                 # Jobs of the cluster itself are never suspended either, and have another namespace now.
-                managed_by="" if job.may_be_suspended else MARK,
+                managed_by="" if BY_TITLE[BATCH_JOB.title].may_be_suspended(job) else MARK,
             ),
             JobStatus(
                 active=status.active,

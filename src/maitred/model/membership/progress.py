@@ -13,7 +13,6 @@ from maitred.model.group import Group
 from maitred.model.job import Job, Ranges, failed_indexes, succeeded_indexes
 from maitred.model.membership.jobs import size
 from maitred.model.membership.source import Indexes
-from maitred.model.membership.stages import pods_of
 from maitred.model.meta import key_of
 
 
@@ -36,7 +35,7 @@ def progress_of(job: Job, indexes: Indexes, waits_for_all: bool) -> JobProgress 
     name, completions = job.metadata.uid or key_of(job.metadata), job.spec.completions
     if completions is not None and job.status.succeeded >= completions:
         return JobProgress(name, complete=True)
-    if completions is None or pods_of(job.spec) < completions:
+    if completions is None or job.spec.pods < completions:
         return None
     completed = _within(succeeded_indexes(job), *indexes)
     failed = size(_within(failed_indexes(job), *indexes)) if waits_for_all else 0

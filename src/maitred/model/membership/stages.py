@@ -23,8 +23,6 @@ from maitred.model.pod import Pod
 from maitred.model.training import LAUNCHER, MPIJob, TrainingJob
 from maitred.model.words import counted
 
-NODE_SELECTOR_STRATEGY = "alpha.jobset.sigs.k8s.io/node-selector"
-"""On a JobSet whose nodes were labelled beforehand: then all pods of its Jobs are created at once."""
 FOLLOWERS, WORKERS, LAUNCHING = "followers", "workers", "launcher"
 HEAD, LEADER, SUBMITTER = "head", "leader", "submitter"
 
@@ -97,14 +95,8 @@ def at_once(roles: Sequence[StageRole]) -> str:
 
 
 def of_job(job: Job) -> Iterator[Stage]:
-    roles = [StageRole("", job.spec.template, max(0, pods_of(job.spec)))]
+    roles = [StageRole("", job.spec.template, job.spec.pods)]
     yield stage("", roles, at_once(roles))
-
-
-def pods_of(spec: JobSpec) -> int:
-    """How many pods a Job has at a time."""
-    parallelism = 1 if spec.parallelism is None else max(0, spec.parallelism)
-    return parallelism if spec.completions is None else min(parallelism, max(0, spec.completions))
 
 
 def as_pod(template: PodTemplate) -> Pod:
@@ -153,7 +145,7 @@ def _stages_of(
     status = {one.name: one for one in job_set.status.replicated_jobs_status}
     done = done_later = 0
     for one in together:
-        each, template = pods_of(one.template.spec), one.template.spec.template
+        each, template = one.template.spec.pods, one.template.spec.template
         speaks = speaks_for_itself(one.template.metadata, one.template.spec)
         complete = 0 if one.name not in status else min(status[one.name].succeeded, one.replicas)
         exclusive = each > 1 and is_exclusive(job_set, one)
@@ -176,7 +168,7 @@ def is_exclusive(job_set: JobSet, one: ReplicatedJob) -> bool:
     of JobSets then binds them to the domain that the first is in, so that we need not."""
     said = (job_set.metadata.annotations, one.template.metadata.annotations)
     asked = [where for where in said if jobset.EXCLUSIVE_TOPOLOGY in where]
-    labelled = any(NODE_SELECTOR_STRATEGY in where for where in asked)
+    labelled = any(jobset.NODE_SELECTOR in where for where in asked)
     return bool(asked) and not labelled and one.template.spec.completion_mode == "Indexed"
 
 

@@ -7,6 +7,7 @@ apart. Most pods of a cluster say nothing: all of them have the same words, `SIL
 from typing import NamedTuple
 
 from maitred.model.group import GROUP, MIN_COUNT, NO_MARKS, TOPOLOGY_MARKS, Marks
+from maitred.model.job import COMPLETION_INDEX
 from maitred.model.membership.conventions import CONVENTIONS, NamedGroup, all_marks
 from maitred.model.membership.conventions import KEYS as FOREIGN_KEYS
 from maitred.model.meta import ObjectMeta, OwnerReference, controller_of, mark
@@ -14,7 +15,6 @@ from maitred.model.operators import jobset, leaderworkerset
 from maitred.model.owners import SERVICES, kind_of
 from maitred.model.pod import Pod
 
-COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
 KEYS = frozenset(
     {GROUP, MIN_COUNT, *TOPOLOGY_MARKS, *FOREIGN_KEYS}
     | {leaderworkerset.SET_NAME, leaderworkerset.GROUP_INDEX, leaderworkerset.WORKER_INDEX}

@@ -14,6 +14,8 @@ JOB_GLOBAL_INDEX = "jobset.sigs.k8s.io/job-global-index"
 """and among all of its JobSet."""
 EXCLUSIVE_TOPOLOGY = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 """On a JobSet, or on a replicated job of it: its Jobs get a topology domain each, after their first pod."""
+NODE_SELECTOR = "alpha.jobset.sigs.k8s.io/node-selector"
+"""The same by labels that were put on the nodes beforehand: then all pods of its Jobs are created at once."""
 JOB_SET_CONTROLLER = "jobset.sigs.k8s.io/jobset-controller"
 """How its own controller is called in `spec.managedBy`."""
 TRAIN_JOB_CONTROLLER = "trainer.kubeflow.org/trainjob-controller"
@@ -41,14 +43,6 @@ class ReplicatedJob(Lean, frozen=True):
     template: ReplicatedJobTemplate = ReplicatedJobTemplate()
     replicas: Size = 1
     depends_on: Several[Dependency] = ()
-
-    @property
-    def pods(self) -> int:
-        """How many it has at a time, all its Jobs together."""
-        spec = self.template.spec
-        parallelism = 1 if spec.parallelism is None else max(0, spec.parallelism)
-        most = parallelism if spec.completions is None else min(parallelism, max(0, spec.completions))
-        return self.replicas * most
 
 
 class StartupPolicy(Lean, frozen=True):

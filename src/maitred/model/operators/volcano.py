@@ -28,10 +28,6 @@ class VolcanoJobSpec(Lean, frozen=True):
     priority_class_name: Name = ""
     network_topology: NetworkTopology | None = None
 
-    @property
-    def pods(self) -> int:
-        return sum(task.replicas for task in self.tasks)
-
 
 class VolcanoJobState(Lean, frozen=True):
     phase: Name = ""

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
+from maitred.model.job import COMPLETION_INDEX
 from maitred.model.manifest import Document, InputError
 from maitred.model.manifest.errors import field_error
 from maitred.model.meta import Lean, OwnerReference, Timestamp, mark
@@ -15,7 +16,6 @@ from maitred.simulate.clock import Time
 
 MICROSECOND = timedelta(microseconds=1)
 FOREVER = datetime.max.replace(tzinfo=UTC)
-INDEX = "batch.kubernetes.io/job-completion-index"
 LOOSE = ("ReplicaSet", "StatefulSet", "DaemonSet", "Node")
 """Owners whose pods are of use each by itself."""
 
@@ -126,7 +126,7 @@ def departures(ordered: Sequence[PodLife]) -> list[datetime]:
     """When each was gone, or the next one of its index came: two with one index are never two members."""
     successors, leaving = dict[str, datetime](), list[datetime]()
     for stay in reversed(ordered):
-        index = mark(stay.pod.metadata, INDEX)
+        index = mark(stay.pod.metadata, COMPLETION_INDEX)
         leaving.append(min(stay.gone, FOREVER if index is None else successors.get(index, FOREVER)))
         if index is not None:
             successors[index] = stay.created

@@ -6,12 +6,13 @@ from hashlib import sha1
 
 import msgspec
 
-from maitred.model.job import JOB_CONTROLLER, JOB_NAMES, Job, JobSpec, PodTemplate
+from maitred.model.job import COMPLETION_INDEX, JOB_CONTROLLER, JOB_NAMES, Job, PodTemplate
 from maitred.model.operators.jobset import (
     EXCLUSIVE_TOPOLOGY,
     JOB_INDEX,
     JOB_SET_CONTROLLER,
     JOB_SET_NAME,
+    NODE_SELECTOR,
     REPLICATED_JOB,
     JobSet,
     ReplicatedJob,
@@ -31,23 +32,14 @@ from maitred.model.pod import Toleration
 from maitred.model.priority import BUILT_IN, PriorityClass
 from maitred.model.selector import Labels, LabelSelector, Requirement
 
-COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
 SET = "jobset.sigs.k8s.io/"
 JOB_KEY, SET_PRIORITY = f"{SET}job-key", f"{SET}priority"
-NODE_SELECTOR = "alpha.jobset.sigs.k8s.io/node-selector"
-"""Domains of their own by labels that somebody has put on the nodes."""
 NAMESPACED_JOB = "alpha.jobset.sigs.k8s.io/namespaced-job"
 NO_SCHEDULE = "alpha.jobset.sigs.k8s.io/no-schedule"
 
 
-def members(spec: JobSpec) -> int:
-    """How many pods a Job runs at a time."""
-    parallelism = 1 if spec.parallelism is None else max(0, spec.parallelism)
-    return parallelism if spec.completions is None else max(0, min(parallelism, spec.completions))
-
-
 def of_job(job: Job, _: Found | None = None, version: str = "", path: str = "spec") -> Iterator[Replicas]:
-    count, name, spec = members(job.spec), job.metadata.name, job.spec
+    count, name, spec = job.spec.pods, job.metadata.name, job.spec
     if count == 0:
         return
 
@@ -77,7 +69,7 @@ def of_job_set(job_set: JobSet, known: Found | None, version: str = "") -> Itera
     manager = other_manager(job_set.spec.managed_by, JOB_SET_CONTROLLER, "spec.managedBy")
     waits = waiting_of(job_set)
     for position, several in enumerate(job_set.spec.replicated_jobs):
-        if members(several.template.spec) == 0:
+        if several.template.spec.pods == 0:
             continue
         path = f"spec.replicatedJobs[{position}].template.spec"
         for number in range(several.replicas):
