@@ -26,7 +26,7 @@ from maitred.model.objects import Object
 from maitred.model.operators.podgroups import ForeignGroup
 from maitred.model.pod import Pod
 from maitred.model.policy import Policy, Workloads
-from maitred.verify.groups import read_groups
+from maitred.verify.group_reading import read_groups
 from maitred.verify.objects import read_cluster
 from maitred.verify.policy import read_policy
 from tests.oracle import builders as b

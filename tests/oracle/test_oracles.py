@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maitred.verify.filters import place, why_not
-from maitred.verify.groups import read_groups
+from maitred.verify.group_reading import read_groups
 from maitred.verify.objects import read_cluster
 from maitred.verify.policy import read_policy
 from maitred.verify.world import world_of

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from maitred.verify.groups import Group, read_groups
+from maitred.verify.group_reading import read_groups
+from maitred.verify.groups import Group
 from maitred.verify.objects import read_cluster
 from maitred.verify.policy import read_policy
 

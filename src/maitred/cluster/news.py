@@ -13,6 +13,19 @@ class News:
     effects: Effect = NO_EFFECT
     nodes: set[str] = field(default_factory=set)
     """Nodes that changed, or whose load did."""
+    version: int = 0
+    """Grows with every change of pods, groups and nodes that a snapshot would show."""
+
+    def take(self) -> "News":
+        """What there is. From here on only what comes after it is kept."""
+        taken = News(self.groups, self.effects, self.nodes, self.version)
+        self.groups, self.effects, self.nodes = set(), NO_EFFECT, set()
+        return taken
+
+    def go_back(self, earlier: "News") -> None:
+        """As if nothing had changed since `earlier` was taken."""
+        self.groups, self.effects, self.nodes = earlier.groups, earlier.effects, earlier.nodes
+        self.version = earlier.version
 
 
 @dataclass(frozen=True, slots=True)

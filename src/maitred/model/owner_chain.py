@@ -20,6 +20,8 @@ T = TypeVar("T", bound=Object)
 
 
 class Found(Protocol):
+    """The objects that whoever asks knows of."""
+
     def find(self, kind: type[T], key: str, uid: str = "") -> T | None:
         """The object with this key; with a UID, none but the one that has it."""
 

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from .allowances import heeded, marks_of
 from .case import PREEMPTION, Breach, Case, Eviction, breach
-from .groups import Group, standing
+from .groups import Group
 from .impossible import stays
+from .priorities import standing
 from .protection import shield
 from .times import thousandths
 from .units import house, sacrifices

@@ -6,7 +6,8 @@ from typing import Any
 
 from .case import Case, Eviction, breach
 from .fields import Doc
-from .groups import Group, read_groups
+from .group_reading import read_groups
+from .groups import Group
 from .objects import read_allocation, read_cluster
 from .pods import Pod
 from .policy import read_policy

@@ -9,9 +9,9 @@ from .allowances import marks_of
 from .budgets import Budget, allowance
 from .case import Breach, Case, Eviction, breach
 from .fields import Doc
-from .groups import standing
 from .jobs import FAIL, Job
 from .pods import Owner, Pod
+from .priorities import standing
 from .protection import lost
 from .units import Sacrifice, Unit, sacrifices
 

@@ -12,10 +12,11 @@ from itertools import combinations, islice
 from .case import Breach, Case, breach
 from .fields import Doc
 from .filters import place
-from .groups import Group, agree_on_priority, ancestors, parent_of, states_priority
+from .groups import Group, ancestors, parent_of
 from .objects import Cluster, Node
 from .placement import Seats, domains_of, find_placement
 from .pods import Pod
+from .priorities import agree_on_priority, states_priority
 from .rules import Bind, group_rule, one_domain
 from .world import World
 

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from .case import Case
-from .groups import Group, ancestors, is_atomic, standing
+from .groups import Group, ancestors, is_atomic
 from .pods import Pod
+from .priorities import standing
 
 
 @dataclass(frozen=True)

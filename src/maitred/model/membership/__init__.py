@@ -30,7 +30,7 @@ from maitred.model.membership.owners import OWNERS, OwnerRow
 from maitred.model.membership.progress import JobProgress, without_failed
 from maitred.model.membership.renaming import renamed
 from maitred.model.membership.settling import ALL_ALONE, SAYING, Settled, chain_of, settle, top_owner
-from maitred.model.membership.source import ALONE, JOB, MARKS, OWNER, POD_GROUP, GroupId, Known
+from maitred.model.membership.source import ALONE, JOB, MARKS, OWNER, POD_GROUP, GroupId
 from maitred.model.membership.stages import Stage, StageNeed, StageRole, stages_of
 from maitred.model.membership.table import (
     SOURCES,
@@ -61,7 +61,6 @@ __all__ = [
     "Convention",
     "GroupId",
     "JobProgress",
-    "Known",
     "NamedGroup",
     "OwnerRow",
     "PodWords",

@@ -17,7 +17,7 @@ from maitred.model.membership.conventions import BY_TITLE, all_marks, group_from
 from maitred.model.membership.jobs import filled, group_from_job, marks_of_job
 from maitred.model.membership.owners import OWNERS, group_from_owners, kind_title
 from maitred.model.membership.progress import JobProgress, progress_of
-from maitred.model.membership.source import JOB, MARKS, OWNER, POD_GROUP, WORKER_SET, GroupId, Known
+from maitred.model.membership.source import JOB, MARKS, OWNER, POD_GROUP, WORKER_SET, GroupId
 from maitred.model.membership.stages import speaks_for_itself
 from maitred.model.membership.words import SILENT, PodWords
 from maitred.model.meta import OwnerReference, Timestamp, controller_of, mark
@@ -25,7 +25,7 @@ from maitred.model.objects import Object
 from maitred.model.operators.jobset import TrainJob
 from maitred.model.operators.leaderworkerset import LeaderWorkerSet
 from maitred.model.operators.podgroups import ForeignGroup
-from maitred.model.owner_chain import Chain, climb, owners_above, row_of_owner
+from maitred.model.owner_chain import Chain, Found, climb, owners_above, row_of_owner
 from maitred.model.owners import BATCH_JOB, kind_of
 from maitred.model.policy import Workloads
 
@@ -79,7 +79,7 @@ class GroupClaim:
     """When its object was created, if it has one."""
 
 
-def settle(said: PodWords, known: Known, rules: Workloads, waits: bool = False) -> Settled:
+def settle(said: PodWords, known: Found, rules: Workloads, waits: bool = False) -> Settled:
     """With `waits`, an object that is not known yet will be, and a pod is not taken for a lone one before
     that: watches of pods and of their owners do not keep pace with each other."""
     if said is SILENT:
@@ -87,7 +87,7 @@ def settle(said: PodWords, known: Known, rules: Workloads, waits: bool = False) 
     return _Settling(said, known, rules, waits).result()
 
 
-def chain_of(said: PodWords, known: Known) -> Chain:
+def chain_of(said: PodWords, known: Found) -> Chain:
     """The owners above a pod, nearest first."""
     place = said.worker_set
     if place is None:
@@ -98,14 +98,14 @@ def chain_of(said: PodWords, known: Known) -> Chain:
     return Chain((found, *owners_above(found.metadata, known)))
 
 
-def top_owner(said: PodWords, known: Known) -> Object | None:
+def top_owner(said: PodWords, known: Found) -> Object | None:
     """What somebody has made in the end, of which a pod is a part, as far as it is known."""
     owners = chain_of(said, known).owners
     return owners[-1] if owners else None
 
 
 class _Settling:
-    def __init__(self, said: PodWords, known: Known, rules: Workloads, waits: bool) -> None:
+    def __init__(self, said: PodWords, known: Found, rules: Workloads, waits: bool) -> None:
         self.said, self.known, self.rules, self.waits = said, known, rules, waits
         self.chain = chain_of(said, known)
         first = self.chain.owners[0] if self.chain.owners else None

@@ -1,8 +1,6 @@
 """What the sources of membership have in common."""
 
-from typing import NamedTuple, Protocol, TypeVar
-
-from maitred.model.objects import Object
+from typing import NamedTuple
 
 POD_GROUP, MARKS, OWNER, ALONE = "PodGroup", "maitred.dev", "owner", "pod"
 """Titles of sources that are no kinds: PodGroups of Kubernetes, our own marks, a controller of a kind that we
@@ -16,7 +14,6 @@ JOB, JOB_SET, WORKER_SET, RAY_CLUSTER, MPI_JOB, VOLCANO_JOB = (
     "Job.batch.volcano.sh",
 )
 
-T = TypeVar("T", bound=Object)
 Indexes = tuple[int, int | None]
 """The first and the last index of a Job that is meant; None: whatever is the last."""
 ALL_INDEXES: Indexes = (0, None)
@@ -32,10 +29,3 @@ class GroupId(NamedTuple):
     """`namespace/name`."""
     uid: str = ""
     """Of the owner, where an owner makes the group."""
-
-
-class Known(Protocol):
-    """The objects that whoever asks knows of."""
-
-    def find(self, kind: type[T], key: str, uid: str = "") -> T | None:
-        """The object with this key; with a UID, none but the one that has it."""

@@ -17,9 +17,10 @@ from maitred.model.job import Job
 from maitred.model.membership.conventions import CONVENTIONS, Convention
 from maitred.model.membership.owners import OWNERS
 from maitred.model.membership.settling import settle
-from maitred.model.membership.source import ALONE, JOB, MARKS, OWNER, POD_GROUP, GroupId, Known
+from maitred.model.membership.source import ALONE, JOB, MARKS, OWNER, POD_GROUP, GroupId
 from maitred.model.membership.words import PodWords, said_by
 from maitred.model.meta import ObjectMeta, OwnerReference
+from maitred.model.owner_chain import Found
 from maitred.model.owners import BATCH_JOB
 from maitred.model.pod import Pod
 from maitred.model.policy import Workloads
@@ -127,7 +128,7 @@ def is_written(id: GroupId) -> bool:
     return source is not None and source.written
 
 
-def group_of_template(job: Job, known: Known, rules: Workloads) -> GroupId | None:
+def group_of_template(job: Job, known: Found, rules: Workloads) -> GroupId | None:
     """The group that the pods of a Job will belong to, as far as is known."""
     return settle(words_of_template(job), known, rules).id
 

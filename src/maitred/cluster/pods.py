@@ -1,0 +1,167 @@
+"""All pods of the cluster, each in its group and, if it has one, in its place."""
+
+from maitred.cluster.claims import ClaimTable
+from maitred.cluster.controllers import ControllerTable
+from maitred.cluster.intake import Intake
+from maitred.cluster.interning import Interner
+from maitred.cluster.members import NOT_BOUND, GroupRecord, Member, State, end_of, owner_in_namespace
+from maitred.cluster.news import Ends, News
+from maitred.cluster.seats import SeatTable
+from maitred.cluster.settling import Settling, Speakers
+from maitred.cluster.snapshot import UNKNOWN_TIME, GroupView
+from maitred.cluster.tables import Tables
+from maitred.cluster.trees import Trees
+from maitred.cluster.volumes import StorageView
+from maitred.model.categories import Effect
+from maitred.model.membership import GroupId
+from maitred.model.pod import Pod
+
+
+class PodTable:
+    """`ends` is told of every pod that has left its place."""
+
+    def __init__(
+        self, tables: Tables, settling: Settling, trees: Trees, news: News, ends: Ends | None
+    ) -> None:
+        self._settling = settling
+        self._trees = trees
+        self._news = news
+        self.ends = ends
+        self.interner = Interner()
+        self.intake = Intake(self.interner)
+        self.claims = ClaimTable(tables, news)
+        self.seats = SeatTable(self.interner, self.claims, news)
+        self.controllers = ControllerTable(tables)
+        self.members: dict[str, Member] = {}
+        self.groups: dict[GroupId, GroupRecord] = {}
+        self.waiting: dict[GroupId, GroupRecord] = {}
+
+    def put(self, pod: Pod) -> None:
+        member = self.intake.member(pod)
+        known = self.members.get(member.key)
+        if known is not None:
+            if known.like(member):
+                self._note_progress(known, member)
+                return
+            member.crew = self._settling.crew(member.said)
+            self._note_end(known, member)
+            self._remove(known)  # and with it its crew, if there is nobody else in it
+        else:
+            member.crew = self._settling.crew(member.said)
+        self.members[member.key] = member
+        self._add(member)
+
+    def delete(self, key: str) -> None:
+        member = self.members.pop(key, None)
+        if member is not None:
+            self._note_end(member, None)
+            self._remove(member)
+
+    def depart(self, key: str, leaving: bool) -> None:
+        """A pod on a node is on its way out from now on, or is so no longer."""
+        member = self.members[key]
+        self._remove(member)
+        member.state = State.TERMINATING if leaving else State.RUNNING
+        member.due, member.grace = UNKNOWN_TIME, 0  # what an earlier departure had is over
+        self._add(member)
+
+    def regroup(self, crew: Speakers) -> list[str]:
+        """These are in another group now."""
+        members = list(crew.members.values())
+        for member in members:
+            self._remove(member)
+            self._add(member)
+        return [member.key for member in members]
+
+    def describe_again(self, crew: Speakers) -> None:
+        """The group of these is described otherwise now."""
+        self._news.version += 1
+        record = None if crew.settled.id is None else self.groups.get(crew.settled.id)
+        if record is not None:
+            record.declared, record.view = crew.settled.group, None
+            self.seats.groups.changed(record)
+            self._news.groups.add(self._trees.id_of(record.id).key)
+
+    def id_of(self, member: Member) -> GroupId | None:
+        """The group that a member is decided with: that of its tree, where it is in one."""
+        id = member.settled.id
+        return None if id is None else self._trees.id_of(id)
+
+    def _note_progress(self, known: Member, member: Member) -> None:
+        """A pod has started, or saved its work: no group need be decided again for that."""
+        now = (member.working, member.started, member.checkpoint, member.due, member.grace)
+        changed = (known.working, known.started, known.checkpoint, known.due, known.grace) != now
+        self._news.version += changed
+        if known.grace != member.grace:  # who waits for its room may count on it by now, or no longer
+            self._news.effects |= Effect.ROOM
+            self._news.nodes.add(known.node)
+        known.working, known.started, known.checkpoint, known.due, known.grace = now
+        if known.bound_row != NOT_BOUND:
+            self.seats.bound.set_progress(known.bound_row, *now)
+
+    def _note_end(self, known: Member, member: Member | None) -> None:
+        if self.ends is not None and known.bound_row != NOT_BOUND:
+            group = self.id_of(known)
+            self.ends.note(end_of(known, known.key if group is None else group.key, member))
+
+    def _add(self, member: Member) -> None:
+        self._news.version += 1
+        self._settling.add(member)
+        if member.state <= State.LEAVING:
+            self.interner.count_user(member.needs, +1)
+            if member.claims:
+                self.claims.count(member.claims, +1)
+            member.controller = self.controllers.arrive(*owner_in_namespace(member))
+        member.label_class = self.seats.label_class(member)
+        if (group := member.group) is not None:
+            record = member.record = self._record(group)
+            record.add(member)
+            self.seats.groups.changed(record)
+            self._news.groups.add(self._trees.id_of(group).key)
+            if record.pending:
+                self.waiting[record.id] = record
+        if member.state in (State.RUNNING, State.TERMINATING):
+            self.seats.seat(member)
+
+    def _remove(self, member: Member) -> None:
+        self._news.version += 1
+        self._settling.remove(member)
+        if member.state <= State.LEAVING:
+            self.interner.count_user(member.needs, -1)
+            if member.claims:
+                self.claims.count(member.claims, -1)
+            self.controllers.depart(*owner_in_namespace(member))
+        if member.bound_row != NOT_BOUND:
+            self.seats.unseat(member)
+        if member.nominated:  # what was kept for it is for all again
+            self._news.effects |= Effect.ROOM
+        record, member.record = member.record, None
+        if record is not None:
+            record.remove(member)
+            self.seats.groups.changed(record)
+            self._news.groups.add(self._trees.id_of(record.id).key)
+            if not record.pending:
+                self.waiting.pop(record.id, None)
+            if not record.members:
+                self.groups.pop(record.id, None)
+
+    def _record(self, id: GroupId) -> GroupRecord:
+        record = self.groups.get(id)
+        if record is None:
+            record = self.groups[id] = GroupRecord(id)
+        return record
+
+    # -- for a snapshot --------------------------------------------------------------------------------
+
+    def renumber(self) -> None:
+        if self.seats.renumber(self.members.values()):
+            for record in self.groups.values():
+                record.view = None
+        self.seats.look_at_budgets(self.members.values())
+
+    def view(self, record: GroupRecord, storage: StorageView) -> GroupView:
+        def shape(member: Member) -> int:
+            volumes = self.claims.needs_of(member, storage)
+            return self.interner.shape_number(member.needs, member.label_class, volumes)
+
+        return record.current_view(shape, self.claims.version)

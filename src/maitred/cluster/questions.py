@@ -1,0 +1,161 @@
+"""What others ask of the state, between changes: single answers, and the snapshot that `decide` reads."""
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from maitred.cluster.groupapi import GroupMakers
+from maitred.cluster.members import State
+from maitred.cluster.news import Ends, News
+from maitred.cluster.nodes import Ints, NodeView
+from maitred.cluster.pods import PodTable
+from maitred.cluster.settling import Settling
+from maitred.cluster.snapshot import GroupView, Snapshot
+from maitred.cluster.tables import Tables, labels_of
+from maitred.cluster.trees import Trees
+from maitred.cluster.volumes import StorageView
+from maitred.model.device import DeviceClass, class_of_resources
+from maitred.model.job import Job
+from maitred.model.membership import POD_GROUP, GroupId, sorting_key
+from maitred.model.objects import Namespace, Object
+from maitred.model.operators.kueue import KueueWorkload
+from maitred.model.policy import Workloads
+from maitred.model.priority import PriorityClass
+from maitred.model.suspending import TopOwner
+
+T = TypeVar("T", bound=Object)
+
+
+class StateQuestions:
+    """The tables of the state, as far as they are read. `ClusterState` is what changes them."""
+
+    def __init__(self, ends: Ends | None, workloads: Workloads, waits_for_owners: bool) -> None:
+        self.news = News()
+        self._tables = Tables()
+        self._settling = Settling(self._tables, workloads, waits_for_owners)
+        self._trees = Trees()
+        self._pods = PodTable(self._tables, self._settling, self._trees, self.news, ends)
+        self.group_makers = GroupMakers()
+
+    @property
+    def version(self) -> int:
+        """Grows with every change of pods, groups and nodes that a snapshot would show."""
+        return self.news.version
+
+    # -- pods ------------------------------------------------------------------------------------------
+
+    def group_of(self, pod: str) -> GroupId | None:
+        """The group that a pod is decided with, if it is in one: that of its tree, where it is in one."""
+        member = self._pods.members.get(pod)
+        return None if member is None else self._pods.id_of(member)
+
+    def group_key(self, pod: str) -> str:
+        """`namespace/name` of the group of a pod; a lone pod is a group of one, called like the pod."""
+        group = self.group_of(pod)
+        return pod if group is None else group.key
+
+    def part_of(self, pod: str) -> str:
+        """The PodGroup of a pod in a tree, and else its group; empty for a pod on its own."""
+        member = self._pods.members.get(pod)
+        id = None if member is None else member.settled.id
+        return "" if id is None else id.key
+
+    def tree_of(self, group: str) -> str:
+        """The tree that a PodGroup is in; empty for one that has no parent."""
+        found = self._trees.id_of(GroupId(POD_GROUP, group))
+        return "" if found.source == POD_GROUP else found.key
+
+    def scheduler_of(self, pod: str) -> str:
+        """The scheduler that a pod names; empty if there is no such pod."""
+        member = self._pods.members.get(pod)
+        return "" if member is None else member.standing.scheduler
+
+    def top_owner(self, pod: str) -> TopOwner | None:
+        """The owner that is suspended to make an unfinished pod leave; None: the pod is deleted."""
+        member = self._pods.members.get(pod)
+        if member is None or member.state > State.LEAVING:
+            return None
+        return self._pods.controllers.top_owner(member.controller)
+
+    # -- objects ---------------------------------------------------------------------------------------
+
+    def find(self, kind: type[T], key: str, uid: str = "") -> T | None:
+        """An object that says which group pods are in. With a UID: this one, and no other of its name."""
+        return self._settling.find(kind, key, uid)
+
+    def workload_of(self, owner: Object) -> KueueWorkload | None:
+        """The Workload by which Kueue says whether this owner may run; None if it is not Kueue's."""
+        return self._pods.controllers.workload_of(owner)
+
+    # -- room ------------------------------------------------------------------------------------------
+
+    def fits_where_it_is(self, pod: str) -> bool:
+        """Whether the node that a pod is seated on has all that it takes, with everyone else who is there."""
+        return self._pods.seats.fits_where_it_is(self._pods.members[pod])
+
+    def has_room_for(self, places: Mapping[str, str]) -> bool:
+        """Whether these pods, which wait, could all be on these nodes, as far as amounts go."""
+        return self._pods.seats.has_room_for(places, self._pods.members)
+
+    def free(self) -> Ints:
+        """What is left of every resource on every node."""
+        left: Ints = self.nodes.allocatable - self._pods.seats.nodes.load()[0]
+        return left
+
+    @property
+    def nodes(self) -> NodeView:
+        return self._pods.seats.nodes.view()
+
+    @property
+    def storage(self) -> StorageView:
+        return self._pods.claims.storage()
+
+    # -- everything ------------------------------------------------------------------------------------
+
+    def snapshot(self) -> Snapshot:
+        pods, seats, tables = self._pods, self._pods.seats, self._tables
+        pods.renumber()
+        storage = self.storage
+        budgets, budget_sets = seats.budgets.view()
+        groups = self._views(storage)
+        nodes, (used, fixed) = self.nodes, seats.nodes.load()
+        return Snapshot(
+            nodes=nodes,
+            used=used,
+            fixed=fixed,
+            bound=seats.bound.view(),
+            needs=tuple(pods.interner.needs),
+            classes=tuple(pods.interner.classes),
+            classes_with=pods.interner.classes_with,
+            shapes=tuple(pods.interner.shapes),
+            groups=groups,
+            namespaces={name: labels_of(item) for name, item in tables[Namespace].items()},
+            storage=storage,
+            claims_in_use=pods.claims.in_use(),
+            priority_classes=dict(tables[PriorityClass]),
+            composites=dict(self._trees.composites),
+            standings=pods.intake.standings,
+            seated=seats.groups.view(),
+            controllers=pods.controllers.view(),
+            budgets=budgets,
+            budget_sets=budget_sets,
+            jobs=dict(tables[Job]),
+            workloads=self._settling.workloads,
+            operated=tables.operated(),
+            group_api=self.group_makers.view(),
+            device_classes=class_of_resources(tables[DeviceClass]),
+        )
+
+    def _views(self, storage: StorageView) -> tuple[GroupView, ...]:
+        """Every group that waits, by name; before others of its name, a tree."""
+        pods, trees = self._pods, self._trees
+
+        def leaf(key: str) -> GroupView | None:
+            record = pods.groups.get(GroupId(POD_GROUP, key))
+            return None if record is None or not record.members else pods.view(record, storage)
+
+        records = sorted(pods.waiting.values(), key=lambda record: sorting_key(record.id))
+        alone = [pods.view(record, storage) for record in records if not trees.holds(record.id)]
+        roots = sorted({trees.id_of(record.id).key for record in records if trees.holds(record.id)})
+        if not roots:
+            return tuple(alone)
+        return tuple(sorted([*trees.views(roots, leaf), *alone], key=lambda one: one.group.key))

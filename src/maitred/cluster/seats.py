@@ -1,0 +1,120 @@
+"""Pods on nodes: what each takes of its node, and its row among those that hold a place."""
+
+from collections.abc import Iterable, Mapping
+
+from maitred.cluster.bound import BoundTable
+from maitred.cluster.budgets import BudgetTable
+from maitred.cluster.claims import ClaimTable
+from maitred.cluster.interning import Interner
+from maitred.cluster.members import NOT_BOUND, Member, State
+from maitred.cluster.news import News
+from maitred.cluster.nodes import Charge, Ints, NodeTable
+from maitred.cluster.seated import SeatedTable
+from maitred.cluster.snapshot import NO_GROUP
+from maitred.model.categories import Effect
+
+FORGOTTEN = -1
+"""The needs of a finished pod, which nothing reads any more."""
+
+
+class SeatTable:
+    def __init__(self, interner: Interner, claims: ClaimTable, news: News) -> None:
+        self.nodes = NodeTable()
+        self.bound = BoundTable()
+        self.groups = SeatedTable()
+        self.budgets = BudgetTable()
+        self._interner = interner
+        self._claims = claims
+        self._news = news
+        self._charges: dict[int, Charge] = {}
+
+    def seat(self, member: Member) -> None:
+        row = member.node_row = self.nodes.row(member.node)
+        self.nodes.charge(row, self._charge_of(member.needs), member.fixed)
+        member.bound_row = self.bound.take(
+            member.occupant,
+            node=row,
+            needs=member.needs,
+            labels=member.label_class,
+            terminating=member.state == State.TERMINATING,
+            fixed=member.fixed,
+            standing=member.standing_number,
+            group=NO_GROUP if member.record is None else self.groups.arrive(member.record),
+            budgets=self.budgets.number(member.key.partition("/")[0], member.labels),
+            controller=member.controller,
+            working=member.working,
+            started=member.started,
+            checkpoint=member.checkpoint,
+            due=member.due,
+            grace=member.grace,
+        )
+        if member.claims:
+            self._claims.mount(member.claims, row)
+        self._news.effects |= Effect.COMPANY
+        self._news.nodes.add(member.node)
+
+    def unseat(self, member: Member) -> None:
+        self.nodes.give_back(member.node_row, self._charge_of(member.needs), member.fixed)
+        self.bound.give_back(member.bound_row)
+        if member.record is not None:
+            self.groups.depart(member.record)
+        if member.claims:
+            self._claims.unmount(member.claims, member.node_row)
+        self._news.effects |= Effect.ROOM | Effect.COMPANY
+        self._news.nodes.add(member.node)
+        self.nodes.release(member.node_row)
+
+    def _charge_of(self, needs: int) -> Charge:
+        """What a pod of these needs takes."""
+        charge = self._charges.get(needs)
+        if charge is None:
+            charge = self._charges[needs] = self.nodes.charge_for(self._interner.needs[needs].requests)
+        return charge
+
+    # -- numbers of pods -------------------------------------------------------------------------------
+
+    def renumber(self, members: Iterable[Member]) -> bool:
+        """Selectors have come or gone, or old needs are to be forgotten: number every pod anew. Rare."""
+        numbers, keys_changed = self._interner.forget_unused(), self._interner.refresh_live_keys()
+        if numbers is None and not keys_changed:
+            return False
+        self._charges = {} if numbers is not None else self._charges
+        for member in members:
+            member.needs = numbers.get(member.needs, FORGOTTEN) if numbers is not None else member.needs
+            member.label_class = self.label_class(member)
+            if member.bound_row != NOT_BOUND:
+                self.bound.renumber(member.bound_row, member.needs, member.label_class)
+        return True
+
+    def look_at_budgets(self, members: Iterable[Member]) -> None:
+        """Budgets have come or gone, or speak of others: number the pods of their namespaces anew. Rare."""
+        stale, self.budgets.stale = self.budgets.stale, set()
+        for member in members if stale else ():
+            namespace = member.key.partition("/")[0]
+            if namespace in stale and member.bound_row != NOT_BOUND:
+                self.bound.set_budgets(member.bound_row, self.budgets.number(namespace, member.labels))
+
+    def label_class(self, member: Member) -> int:
+        return self._interner.label_class(member.key.partition("/")[0], member.labels)
+
+    # -- reading ---------------------------------------------------------------------------------------
+
+    def fits_where_it_is(self, member: Member) -> bool:
+        """Whether the node of a member has all that it takes, with everyone else who is there."""
+        columns, row, nodes = self._charge_of(member.needs).columns, member.node_row, self.nodes
+        room = (nodes.used[columns, row] <= nodes.allocatable[columns, row]).all()
+        return bool(room) and not nodes.overloaded(row)
+
+    def has_room_for(self, places: Mapping[str, str], pods: Mapping[str, Member]) -> bool:
+        """Whether these pods, which wait, could all be on these nodes, as far as amounts go."""
+        nodes = self.nodes
+        left: dict[int, Ints] = {}
+        for pod, node in places.items():
+            row, charge = nodes.rows.get(node), self._charge_of(pods[pod].needs)
+            if row is None:
+                return False
+            room = left.setdefault(row, nodes.allocatable[:, row] - nodes.used[:, row])
+            room[: len(charge.amounts)] -= charge.amounts
+            if (room[charge.columns] < 0).any():
+                return False
+        return True
