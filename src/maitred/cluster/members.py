@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from maitred.cluster.news import PodEnd
-from maitred.cluster.settling import NO_SPEAKERS, Speakers
+from maitred.cluster.settling import NO_SPEAKERS, Place, Speakers
 from maitred.cluster.snapshot import (
     JOB_SPAN,
     NO_CONTROLLER,
@@ -109,6 +109,8 @@ class Member:
     bound_row: int = NOT_BOUND
     label_class: int = 0
     record: "GroupRecord | None" = None
+    staged: Place | None = None
+    """The owner of it that creates pods later, as it was when the pod was taken in."""
 
     @property
     def settled(self) -> Settled:

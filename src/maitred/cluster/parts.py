@@ -98,6 +98,17 @@ class Parts:
     def lacking(self) -> int:
         return self.root.lacking(self.have())
 
+    def leaf(self, number: int) -> Branch:
+        return next(branch for branch, _ in self.root.walk() if branch.leaf == number)
+
+    def needs_everyone(self) -> bool:
+        """Whether no member that waits can be left out."""
+        return self.lacking() == len(self.waiting)
+
+    def has_wishes(self) -> bool:
+        """Whether a part below the top says where its members are to be."""
+        return any(branch.topology != ANYWHERE for branch, parent in self.root.walk() if parent)
+
     def loosened(self, leaves: bool = True) -> Branch:
         """The same tree in which a single part is enough, to see how many fit; with `leaves`, a single member
         of it."""

@@ -1,9 +1,12 @@
 """All pods of the cluster, each in its group and, if it has one, in its place."""
 
+from itertools import chain
+
 from maitred.cluster.claims import ClaimTable
 from maitred.cluster.controllers import ControllerTable
 from maitred.cluster.intake import Intake
 from maitred.cluster.interning import Interner
+from maitred.cluster.later import LaterTable, LinkedView, members_of
 from maitred.cluster.members import NOT_BOUND, GroupRecord, Member, State, end_of, owner_in_namespace
 from maitred.cluster.news import Ends, News
 from maitred.cluster.seats import SeatTable
@@ -35,6 +38,7 @@ class PodTable:
         self.members: dict[str, Member] = {}
         self.groups: dict[GroupId, GroupRecord] = {}
         self.waiting: dict[GroupId, GroupRecord] = {}
+        self.later = LaterTable(settling, self.groups, self.intake.member)
 
     def put(self, pod: Pod) -> None:
         member = self.intake.member(pod)
@@ -81,6 +85,9 @@ class PodTable:
             record.declared, record.view = crew.settled.group, None
             self.seats.groups.changed(record)
             self._news.groups.add(self._trees.id_of(record.id).key)
+        for member in crew.members.values():
+            self.later.depart(member)
+            self.later.arrive(member)
 
     def id_of(self, member: Member) -> GroupId | None:
         """The group that a member is decided with: that of its tree, where it is in one."""
@@ -120,6 +127,7 @@ class PodTable:
             self._news.groups.add(self._trees.id_of(group).key)
             if record.pending:
                 self.waiting[record.id] = record
+            self.later.arrive(member)
         if member.state in (State.RUNNING, State.TERMINATING):
             self.seats.seat(member)
 
@@ -136,6 +144,7 @@ class PodTable:
         if member.nominated:  # what was kept for it is for all again
             self._news.effects |= Effect.ROOM
         record, member.record = member.record, None
+        self.later.depart(member)
         if record is not None:
             record.remove(member)
             self.seats.groups.changed(record)
@@ -154,14 +163,41 @@ class PodTable:
     # -- for a snapshot --------------------------------------------------------------------------------
 
     def renumber(self) -> None:
-        if self.seats.renumber(self.members.values()):
+        if self.seats.renumber(chain(self.members.values(), self.later.members())):
             for record in self.groups.values():
                 record.view = None
         self.seats.look_at_budgets(self.members.values())
 
     def view(self, record: GroupRecord, storage: StorageView) -> GroupView:
-        def shape(member: Member) -> int:
-            volumes = self.claims.needs_of(member, storage)
-            return self.interner.shape_number(member.needs, member.label_class, volumes)
+        return record.current_view(lambda member: self._shape(member, storage), self.claims.version)
 
-        return record.current_view(shape, self.claims.version)
+    def _shape(self, member: Member, storage: StorageView) -> int:
+        volumes = self.claims.needs_of(member, storage)
+        return self.interner.shape_number(member.needs, member.label_class, volumes)
+
+    # -- pods that are not there yet -------------------------------------------------------------------
+
+    def look_for_later(self) -> None:
+        """Which pods come later may have changed with those that are there."""
+        for before, now in self.later.refresh():
+            for member in members_of(now):
+                self.interner.count_user(member.needs, +1)
+                member.label_class = self.seats.label_class(member)
+            for member in members_of(before):
+                self.interner.count_user(member.needs, -1)
+            self._news.groups |= {link.host.key for link in (*before, *now)}
+            if any(link.before for link in before):  # what was kept may be for all again
+                self._news.effects |= Effect.ROOM
+
+    def linked(self, views: dict[GroupId, GroupView], storage: StorageView) -> list[GroupView]:
+        """Put into the views what comes later; and views of the groups of which no pod waits, and for which
+        room is kept."""
+        found = list[GroupView]()
+        for link in self.later.links():
+            linked = LinkedView(link, self.groups, lambda member: self._shape(member, storage))
+            if link.host in views:
+                views[link.host] = linked.of(views[link.host])
+            elif link.before and link.awaited:
+                record = self.groups.get(link.host)
+                found.append(linked.of(None if record is None else self.view(record, storage)))
+        return found

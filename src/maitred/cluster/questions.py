@@ -113,10 +113,11 @@ class StateQuestions:
 
     def snapshot(self) -> Snapshot:
         pods, seats, tables = self._pods, self._pods.seats, self._tables
+        pods.look_for_later()
         pods.renumber()
         storage = self.storage
         budgets, budget_sets = seats.budgets.view()
-        groups = self._views(storage)
+        groups, awaited = self._views(storage)
         nodes, (used, fixed) = self.nodes, seats.nodes.load()
         return Snapshot(
             nodes=nodes,
@@ -128,6 +129,7 @@ class StateQuestions:
             classes_with=pods.interner.classes_with,
             shapes=tuple(pods.interner.shapes),
             groups=groups,
+            awaited=awaited,
             namespaces={name: labels_of(item) for name, item in tables[Namespace].items()},
             storage=storage,
             claims_in_use=pods.claims.in_use(),
@@ -145,8 +147,9 @@ class StateQuestions:
             device_classes=class_of_resources(tables[DeviceClass]),
         )
 
-    def _views(self, storage: StorageView) -> tuple[GroupView, ...]:
-        """Every group that waits, by name; before others of its name, a tree."""
+    def _views(self, storage: StorageView) -> tuple[tuple[GroupView, ...], tuple[GroupView, ...]]:
+        """Every group that waits, by name; before others of its name, a tree. And the groups of which no pod
+        waits, and for which room is kept."""
         pods, trees = self._pods, self._trees
 
         def leaf(key: str) -> GroupView | None:
@@ -154,8 +157,10 @@ class StateQuestions:
             return None if record is None or not record.members else pods.view(record, storage)
 
         records = sorted(pods.waiting.values(), key=lambda record: sorting_key(record.id))
-        alone = [pods.view(record, storage) for record in records if not trees.holds(record.id)]
+        alone = {record.id: pods.view(record, storage) for record in records if not trees.holds(record.id)}
+        awaited = tuple(pods.linked(alone, storage))
         roots = sorted({trees.id_of(record.id).key for record in records if trees.holds(record.id)})
         if not roots:
-            return tuple(alone)
-        return tuple(sorted([*trees.views(roots, leaf), *alone], key=lambda one: one.group.key))
+            return tuple(alone.values()), awaited
+        every = [*trees.views(roots, leaf), *alone.values()]
+        return tuple(sorted(every, key=lambda one: one.group.key)), awaited

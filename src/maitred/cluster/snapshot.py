@@ -171,6 +171,19 @@ class RunningMember:
 
 
 @dataclass(frozen=True, slots=True)
+class LaterMembers:
+    """Pods that the owner of a group creates once the group is scheduled or ready: it is seated only where
+    there is room for them too. None of them is there."""
+
+    shapes: tuple[int, ...]
+    orders: tuple[MemberOrder, ...]
+    parts: Parts
+    """The members of the group that wait, and these after them, as parts of one tree."""
+    groups: tuple[tuple[str, int], ...]
+    """The groups that they will be in, and how many of them."""
+
+
+@dataclass(frozen=True, slots=True)
 class GroupView:
     """A group with members to decide, and what is known of the others."""
 
@@ -206,6 +219,23 @@ class GroupView:
     parts: Parts | None = None
     """Of a tree of groups: which members are in which part of it."""
     members_by_leaf: tuple[int, ...] = ()
+    later: LaterMembers | None = None
+    """Pods that are not created yet, for which there must be room too."""
+    kept_from: float | None = None
+    """Room is kept for the group, as pods of its owner that come before it have their places: since when they
+    run, or infinity where that is not known. None if no room is kept."""
+    owned_by: str = ""
+    """The kind and the key of the owner, if it creates pods once others are scheduled or ready."""
+
+    @property
+    def coming(self) -> int:
+        """Pods that are not created yet, for which there must be room too."""
+        return 0 if self.later is None else len(self.later.shapes)
+
+    @property
+    def tree(self) -> Parts | None:
+        """What is decided as one: the parts of a tree, or the group with what comes later."""
+        return self.parts if self.later is None else self.later.parts
 
     @property
     def missing(self) -> int:
@@ -228,6 +258,8 @@ class Snapshot:
     """Label -> the classes that have it; later ones too, which this snapshot does not know."""
     shapes: tuple[Shape, ...]
     groups: tuple[GroupView, ...]
+    awaited: tuple[GroupView, ...] = ()
+    """Groups of which no pod is there that waits, and for which room is kept."""
     namespaces: Mapping[str, Labels] = field(default_factory=dict)
     storage: StorageView = field(default_factory=StorageView)
     claims_in_use: Mapping[str, tuple[int, ...]] = field(default_factory=dict)

@@ -116,6 +116,7 @@ class ClusterState(StateQuestions):
 
     def take_news(self) -> News:
         """What changed since this was last asked."""
+        self._pods.look_for_later()
         return self.news.take()
 
     def _put(self, item: Object) -> None:
@@ -166,6 +167,7 @@ class ClusterState(StateQuestions):
         self._pods.claims.changed(kind)
         self._pods.controllers.changed(kind, key, now)
         self._settle_again(self._settling.changed(kind, key))
+        self._pods.later.changed((kind, key))
 
     # -- groups ----------------------------------------------------------------------------------------
 

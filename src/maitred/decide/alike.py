@@ -21,13 +21,14 @@ def kin(view: GroupView) -> Hashable:
         topology,
         tuple((member.node, member.order) for member in view.running),
         view.orders if topology.slice_size else None,
-        view.parts,
+        view.tree,
+        view.later,
     )
 
 
 def plain(snapshot: Snapshot, view: GroupView) -> bool:
     """Whether more pods elsewhere can only make it harder to seat the group, never easier."""
-    if view.group.topology.slice_size or view.parts is not None:
+    if view.group.topology.slice_size or view.tree is not None:
         return False
     shapes = [snapshot.shapes[shape] for shape in np.unique(view.shapes).tolist()]
     needs = [snapshot.needs[shape.needs] for shape in shapes]

@@ -84,33 +84,52 @@ class Ask:
 
 
 def ask_of(view: GroupView) -> Ask:
-    """The members that wait, with at least as many as the quorum lacks."""
-    shapes = tuple(view.shapes.tolist())
-    return Ask(shapes, view.orders, view.missing, view.group.topology, view.running, view.parts)
+    """The members that wait, with at least as many as the quorum lacks; and those that come later, all of
+    which are needed with them."""
+    shapes, later = tuple(view.shapes.tolist()), view.later
+    if later is None:
+        return Ask(shapes, view.orders, view.missing, view.group.topology, view.running, view.parts)
+    parts = later.parts
+    return Ask(
+        (*shapes, *later.shapes),
+        (*view.orders, *later.orders),
+        parts.lacking(),
+        parts.root.topology,
+        view.running,
+        parts,
+    )
 
 
 def ask_anew(view: GroupView) -> Ask:
     """The whole unfinished group as if no member sat yet, for the empty cluster."""
-    orders = [*view.orders, *(member.order for member in view.running)]
-    every = [*view.shapes.tolist(), *view.running_shapes.tolist()]
-    leaves = [0] * len(every) if view.parts is None else [*view.parts.waiting, *view.parts.seated]
-    members = sorted(zip(orders, every, leaves, strict=True))
-    shapes, topology = tuple(shape for _, shape, _ in members), view.group.topology
-    if view.parts is None:
+    parts = view.tree
+    waiting, sat = [*zip(view.orders, view.shapes.tolist(), strict=True)], view.running_shapes.tolist()
+    if view.later is not None:
+        waiting += zip(view.later.orders, view.later.shapes, strict=True)
+    running = zip((member.order for member in view.running), sat, strict=True)
+    every = [*waiting, *running]
+    leaves = [0] * len(every) if parts is None else [*parts.waiting, *parts.seated]
+    members = sorted((order, shape, leaf) for (order, shape), leaf in zip(every, leaves, strict=True))
+    shapes, orders = tuple(shape for _, shape, _ in members), tuple(order for order, _, _ in members)
+    if parts is None:
         need = max(1, view.group.quorum - view.succeeded)
-        return Ask(shapes, tuple(order for order, _, _ in members), need, topology)
-    parts = replace(view.parts, waiting=tuple(leaf for _, _, leaf in members), seated=())
-    need = max(1, parts.lacking())
-    return Ask(shapes, tuple(order for order, _, _ in members), need, topology, parts=parts)
+        return Ask(shapes, orders, need, view.group.topology)
+    parts = replace(parts, waiting=tuple(leaf for _, _, leaf in members), seated=())
+    return Ask(shapes, orders, max(1, parts.lacking()), _topology(view, parts), parts=parts)
 
 
 def ask_at_last(view: GroupView) -> Ask:
     """The members that wait, with what the quorum lacks once those that run have ended well: they count
     then, and hold no place."""
-    shapes, parts = tuple(view.shapes.tolist()), view.parts
+    ask = ask_of(view)
+    parts = ask.parts
     if parts is not None:
         parts = replace(parts, seated=(), succeeded=tuple(parts.have()))
-    return Ask(shapes, view.orders, max(1, view.missing), view.group.topology, parts=parts)
+    return replace(ask, need=max(1, ask.need), seated=(), parts=parts)
+
+
+def _topology(view: GroupView, parts: Parts) -> TopologyRequest:
+    return view.group.topology if view.later is None else parts.root.topology
 
 
 def hand_out(ask: Ask, seats: Seats, any_order: bool) -> Assignment:

@@ -68,7 +68,7 @@ class _Cycle:
         agenda, everyone = Agenda(), self.record.everyone
         for number, group in enumerate(everyone):
             turn = self._first_turn(group, number)
-            if not group.blocked and group.view.nominated:
+            if self._is_held(group):
                 agenda.add(turn.held)
             if number < len(self.record.groups):
                 agenda.add(turn)
@@ -86,11 +86,19 @@ class _Cycle:
             group.screening.rank.priority,
             group.view.created,
             group.key,
-            promised=bool(group.view.nominated),
+            promised=bool(group.view.nominated) or self.record.keeps_room_for(group.view),
             measure=self.record.scope.measures.get(group.key, math.inf),
             place=self.budget.place(group.key),
             number=number,
         )
+
+    def _is_held(self, group: TriedGroup) -> bool:
+        """Whether places are held for it; for one that comes next, also while not all its pods are there."""
+        if not group.blocked and group.view.nominated:
+            return True
+        incomplete = all(one.category == "Members" for one in group.screening.obstacles)
+        valid = incomplete and not group.screening.problems
+        return valid and self.record.keeps_room_for(group.view)
 
     def _divide_budget(self) -> None:
         namespaces = dict[int, set[str]]()
@@ -239,7 +247,11 @@ class _Cycle:
         Where two were promised the same, the first of them has it.
         """
         self.record.moment += 1
-        held = self.promises.hold_promised(self.trial, group.preemptor)
+        if self.record.keeps_room_for(group.view):
+            group.reserved = self.promises.room_for(self.trial, group.preemptor)
+            held = self.promises.hold(self.trial, group.ask, group.reserved)
+        else:
+            held = self.promises.hold_promised(self.trial, group.preemptor)
         if held:
             self.record.note_places(group, held)
 
@@ -247,6 +259,7 @@ class _Cycle:
         for entry in group.held:
             self.trial.let_go(entry)
         group.places = [(moment, place) for moment, place in group.places if not place.held]
+        group.reserved = []
 
     # -- places that others must leave first -----------------------------------------------------------
 

@@ -296,7 +296,9 @@ class Diagnosis:
     def _nearest(self, ask: Ask, lift: Lift = frozenset()) -> Assignment:
         """As many members as can be seated together now."""
         asks, parts = [replace(ask, need=1)], ask.parts
-        if parts is not None:  # whole parts of a tree first, else some members of one
+        if parts is not None and parts.needs_everyone() and not parts.has_wishes():
+            asks = [replace(ask, need=1, parts=None)]  # whichever they are
+        elif parts is not None:  # whole parts of a tree first, else some members of one
             roots = [parts.loosened(leaves) for leaves in (False, True)]
             asks = [replace(ask, need=1, parts=replace(parts, root=root)) for root in roots]
         for one in asks:

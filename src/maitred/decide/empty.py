@@ -14,7 +14,7 @@ def empty_healthy_cluster(snapshot: Snapshot, policy: Policy) -> Trial:
     """Only what belongs to the nodes runs; all nodes are open and well, and so are their devices; what could
     be added is there."""
     nodes = snapshot.nodes.whole()
-    members = max((view.members for view in snapshot.groups), default=0)
+    members = max((view.members + view.coming for view in snapshot.groups), default=0)
     added = [
         template_node(template, number)
         for template in policy.node_templates

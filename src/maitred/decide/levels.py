@@ -40,8 +40,8 @@ def named_keys(request: TopologyRequest) -> Iterable[str]:
 def keys_of(view: GroupView) -> Iterable[str]:
     """All that a group names; in a tree, its parts as well."""
     yield from named_keys(view.group.topology)
-    if view.parts is not None:
-        for branch, _ in view.parts.root.walk():
+    if view.tree is not None:
+        for branch, _ in view.tree.root.walk():
             yield from named_keys(branch.topology)
 
 

@@ -23,6 +23,7 @@ from maitred.decide.preemption.promises import Preemptor, Promises
 from maitred.decide.ranks import RankOrder
 from maitred.decide.scope import Scope
 from maitred.decide.screen import Screening, screen
+from maitred.model.duration import milliseconds
 from maitred.model.plan import Blocker, Verdict
 from maitred.model.policy import Policy
 
@@ -57,7 +58,11 @@ class TriedGroup:
     seated: Assignment = field(default_factory=list)
     """Members, by position in the view, and their rows."""
     promised: Assignment = field(default_factory=list)
-    """Members, by position in the view, and the rows that they take once others have left."""
+    """Members, by position in the view, and the rows that they take once others have left; after the members
+    those that come later."""
+    reserved: Assignment = field(default_factory=list)
+    """Rows that are kept while nothing is bound there: for those that come later, or for the whole group if
+    it is one that comes next. By position too."""
     places: list[tuple[int, Seated]] = field(default_factory=list)
     """What it has on the trial, and since which moment: seats, and places that are held for it."""
     first_seated: int = NEVER_YET
@@ -83,7 +88,8 @@ class TriedGroup:
 
     @classmethod
     def of(cls, view: GroupView, screening: Screening) -> "TriedGroup":
-        return cls(view, screening, ask_of(view), list(range(len(view.pods))))
+        ask = ask_of(view)
+        return cls(view, screening, ask, list(range(len(ask.shapes))))
 
     @property
     def key(self) -> str:
@@ -107,7 +113,7 @@ class TriedGroup:
     def taken(self) -> "Taken":
         """Its seats and the places that it was promised: every group after it asks for them."""
         if self._taken is None:
-            rows = tuple(int(row) for _, row in (*self.seated, *self.promised))
+            rows = tuple(int(row) for _, row in (*self.seated, *self.reserved, *self.promised))
             self._taken = (self, (self.key, rows))
         return self._taken
 
@@ -136,12 +142,22 @@ class TriedGroup:
             return "Scheduled"
         return "Preempting" if self.promised else "Waiting"
 
+    def is_there(self, member: int) -> bool:
+        """Whether it is a pod, and none that comes later."""
+        return member < len(self.view.pods)
+
+    def comes_as(self, member: int) -> str:
+        """The group that it is in, or will be in."""
+        later = self.view.later
+        return self.key if later is None else later.parts.leaf(later.parts.waiting[member]).key
+
     def promise(self, places: Assignment) -> None:
         self.promised, self._taken = places, None
 
     def take(self, assignment: Assignment) -> None:
         waiting = self.waiting
-        self.seated += [(waiting[member], row) for member, row in assignment]
+        for member, row in assignment:
+            (self.seated if self.is_there(waiting[member]) else self.reserved).append((waiting[member], row))
         self._taken = None
         gone = {member for member, _ in assignment}
         self.waiting = [place for member, place in enumerate(waiting) if member not in gone]
@@ -154,7 +170,9 @@ class TriedGroup:
         self.seated = ranks.of(self.view, self.seated, running)
         if self.promised:
             added = [RunningMember(self.view.orders[member], row) for member, row in self.seated]
-            self.promised = ranks.of(self.view, self.promised, (*running, *added))
+            own = [place for place in self.promised if self.is_there(place[0])]
+            later = [place for place in self.promised if not self.is_there(place[0])]
+            self.promised = [*ranks.of(self.view, own, (*running, *added)), *later]
 
 
 Taken = tuple[TriedGroup, tuple[str, tuple[int, ...]]]
@@ -163,7 +181,7 @@ Taken = tuple[TriedGroup, tuple[str, tuple[int, ...]]]
 
 class CycleRecord:
     def __init__(self, snapshot: Snapshot, policy: Policy, now: datetime, scope: Scope) -> None:
-        self.snapshot, self.scope = snapshot, scope
+        self.snapshot, self.scope, self.now = snapshot, scope, now
         self.context = Context(policy, known_levels(policy, snapshot))
         self.budget = Budget(scope.rotation, self.context.meter, policy.search.steps)
         self.trial = Trial.of(snapshot)
@@ -179,13 +197,25 @@ class CycleRecord:
         for view in snapshot.groups:
             if self._is_decided(view):
                 self.groups.append(self._new(view))
-            elif view.nominated:
+            elif view.nominated or self.keeps_room_for(view):
                 self.bystanders.append(self._new(view))
+        self.bystanders += [self._new(view) for view in snapshot.awaited if self.keeps_room_for(view)]
+
+    def _is_ours(self, view: GroupView) -> bool:
+        scheduler = self.scope.scheduler
+        return scheduler is None or scheduler in view.pending_schedulers
 
     def _is_decided(self, view: GroupView) -> bool:
-        scheduler, groups = self.scope.scheduler, self.scope.groups
-        ours = scheduler is None or scheduler in view.pending_schedulers
-        return ours and (groups is None or view.group.key in groups)
+        groups = self.scope.groups
+        return self._is_ours(view) and (groups is None or view.group.key in groups)
+
+    def keeps_room_for(self, view: GroupView) -> bool:
+        """Whether room is kept for it because those that come before it have their places, for as long as the
+        policy says."""
+        if view.kept_from is None or not self._is_ours(view):
+            return False
+        seconds = (milliseconds(self.context.policy.workloads.keep_room) or 0) / 1000
+        return self.now.timestamp() < view.kept_from + seconds
 
     def _new(self, view: GroupView) -> TriedGroup:
         return TriedGroup.of(view, screen(view, self.snapshot, self.context))
@@ -247,10 +277,13 @@ class CycleRecord:
 
     def taken(self) -> list[Taken]:
         """Every group that has got places in this cycle, or was promised some."""
-        found = [group.taken for group in self.groups if group.seated or group.promised]
-        for group in self.bystanders:
+        found = list[Taken]()
+        for group in self.everyone:
             rows = tuple(int(row) for held in group.held for row in held.rows)
-            found += [(group, (group.key, rows))] if rows else []
+            if group.seated or group.promised:
+                found.append(group.taken)
+            elif rows:
+                found.append((group, (group.key, rows)))
         return found
 
     def ahead_of(self, group: TriedGroup, taken: Sequence[Taken]) -> Ahead:

@@ -87,9 +87,14 @@ class TreeSeating:
                 found = self._taken_back(checkpoint)
                 best = found if best is None or len(found) > len(best) else best
                 break
-        if best is not None or self._is_proof(within):
+        if best is not None:
             return best
-        return self._search(within)
+        if self.parts.needs_everyone() and not (self.bound_to_levels and self.parts.has_wishes()):
+            # It makes no difference who is in which part: they can be seated as one group.
+            return seat_within(
+                self.trial, replace(self.ask, parts=None), within, self.context, self.steps, self.waiver
+            )
+        return None if self._is_proof(within) else self._search(within)
 
     def _taken_back(self, checkpoint: int) -> Assignment:
         """The seats that were found, which are given back."""

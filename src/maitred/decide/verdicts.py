@@ -4,13 +4,15 @@ Seats are known as soon as the cycle is over. To say what is in the way of those
 whoever binds pods asks for `seats` first.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 
 import msgspec
 
 from maitred.cluster.parts import Branch, Parts
+from maitred.cluster.snapshot import LaterMembers
 from maitred.decide.ask import Assignment
 from maitred.decide.budget import EXPLAINING
 from maitred.decide.levels import shared_domains
@@ -19,7 +21,8 @@ from maitred.decide.record import CycleRecord, Taken, TriedGroup
 from maitred.decide.screen import invalid_blocker
 from maitred.decide.volumes import choose_volumes, each_once
 from maitred.model.categories import CATEGORIES
-from maitred.model.plan import Bind, Blocker, GroupVerdict, Plan, Verdict, VolumeChoice
+from maitred.model.plan import Bind, Blocker, GroupVerdict, KeptRoom, Plan, Verdict, VolumeChoice
+from maitred.model.words import counted
 
 
 class Verdicts:
@@ -53,6 +56,7 @@ class Verdicts:
             nominations=tuple(chain.from_iterable(self._binds(group, group.promised) for group in groups)),
             evictions=tuple(promises.evictions()),
             volumes=self._volumes,
+            holds=tuple(self._holds()),
             groups=tuple(chain.from_iterable(map(self.with_parts, groups, verdicts))),
             wake_at=None if promises.wake_at is None else not_before(promises.wake_at),
             search_exhausted=self.exhausted,
@@ -61,7 +65,28 @@ class Verdicts:
 
     def _binds(self, group: TriedGroup, places: Assignment) -> list[Bind]:
         names, pods, uids = self.record.snapshot.nodes.names, group.view.pods, group.view.uids
-        return [Bind(pods[member], uids[member], names[row], group.key) for member, row in sorted(places)]
+        there = [(member, row) for member, row in sorted(places) if group.is_there(member)]
+        return [Bind(pods[member], uids[member], names[row], group.key) for member, row in there]
+
+    @cached_property
+    def _kept_room(self) -> dict[str, str]:
+        """What is kept for groups that come next, in words, by the groups."""
+        kept = (group for group in self.record.everyone if group.view.kept_from is not None)
+        return {
+            group.key: f"room for {counted(len(group.reserved), 'pod')} of {group.key} is kept, because "
+            f"{group.view.owned_by} creates {'it' if len(group.reserved) == 1 else 'them'} next"
+            for group in kept
+            if group.reserved
+        }
+
+    def _holds(self) -> Iterator[KeptRoom]:
+        """Room that is kept for pods that are not there, by group and node."""
+        names, rooms = self.record.snapshot.nodes.names, Counter[tuple[str, str, str]]()
+        for group in self.record.everyone:
+            for member, row in group.reserved:
+                rooms[group.comes_as(member), names[row], group.view.owned_by] += 1
+        for (key, node, owner), pods in sorted(rooms.items()):
+            yield KeptRoom(key, node, pods, owner)
 
     def _as_served(self) -> list[TriedGroup]:
         seated = (group for group in self.record.groups if group.seated)
@@ -91,7 +116,8 @@ class Verdicts:
 
     def of(self, group: TriedGroup, taken: Sequence[Taken], explained: bool) -> GroupVerdict:
         """`taken` is what others have got in the cycle; `explained`: with what is in the way."""
-        bare, screening, budget = self._bare(group), group.screening, self.record.budget
+        bare, view = self._bare(group), group.view
+        screening, budget = group.screening, self.record.budget
         verdict, blockers = bare.verdict, bare.blockers
         if screening.problems:
             blockers = tuple(map(invalid_blocker, screening.problems))
@@ -108,6 +134,10 @@ class Verdicts:
             verdict = "Impossible" if impossible and verdict == "Waiting" else verdict
             if verdict == "Waiting":
                 blockers = with_refusal(blockers, group.refusal)
+        if blockers and blockers[0].category == "Priority":
+            blockers = with_kept_room(blockers, self._kept_room)
+        if view.later is not None and not group.blocked:
+            blockers = with_later(blockers, view.later, view.owned_by)
         return msgspec.structs.replace(bare, verdict=verdict, blockers=blockers)
 
     def _bare(self, group: TriedGroup) -> GroupVerdict:
@@ -196,6 +226,25 @@ def _blockers_of_part(parts: Parts, branch: Branch, whole: GroupVerdict) -> tupl
         Blocker(one.category, f"it starts with the tree {whole.group}: {one.message}", {"tree": whole.group})
         for one in whole.blockers[:1]
     )
+
+
+def with_later(blockers: tuple[Blocker, ...], later: LaterMembers, owner: str) -> tuple[Blocker, ...]:
+    """The first also says that there must be room for pods that are not there."""
+    if not blockers:
+        return ()
+    first, *others = blockers
+    named = " and ".join(f"{counted(count, 'pod')} of {group}" for group, count in later.groups)
+    groups = [{"group": group, "pods": count} for group, count in later.groups]
+    counts = f"this counts {named}, which {owner} creates later"
+    return (Blocker(first.category, f"{first.message}; {counts}", {**first.detail, "later": groups}), *others)
+
+
+def with_kept_room(blockers: tuple[Blocker, ...], kept: Mapping[str, str]) -> tuple[Blocker, ...]:
+    """Some of those who went first may have no pod at all yet."""
+    first, *others = blockers
+    said = [kept[group] for group in first.detail.get("ahead", ()) if group in kept]
+    message = "; ".join((first.message, *said))
+    return (msgspec.structs.replace(first, message=message), *others)
 
 
 def with_refusal(blockers: tuple[Blocker, ...], refusal: str) -> tuple[Blocker, ...]:

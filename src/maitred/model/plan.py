@@ -100,6 +100,17 @@ class VolumeChoice(Record, frozen=True):
     node: str
 
 
+class KeptRoom(Record, frozen=True):
+    """Room on a node that is kept for pods which are neither bound nor nominated."""
+
+    group: str
+    """The group that they are in, or will be."""
+    node: str
+    pods: int
+    owner: str
+    """The kind and the key of who creates them once others are scheduled or ready."""
+
+
 class ClaimAllocation(Record, frozen=True):
     claim: str
     allocation: Detail
@@ -152,6 +163,7 @@ class Plan(Record, frozen=True):
     evictions: tuple[Eviction, ...] = ()
     volumes: tuple[VolumeChoice, ...] = ()
     claims: tuple[ClaimAllocation, ...] = ()
+    holds: tuple[KeptRoom, ...] = ()
     groups: tuple[GroupVerdict, ...] = ()
     wake_at: str | None = None
     search_exhausted: bool = False

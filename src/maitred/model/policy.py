@@ -106,6 +106,9 @@ class Workloads(Setting, frozen=True):
     """Whether a Job that runs all of its indexes at once is one gang, or so many pods on their own."""
     owners: JobsRule = "gang"
     """Whether what an operator's object makes at once (a JobSet, a RayCluster ...) is one gang."""
+    keep_room: str = "30m"
+    """How long room is kept for pods that an owner creates once others are scheduled or ready, from when
+    those others started."""
 
 
 class DevicePrice(Setting, frozen=True):

@@ -16,16 +16,16 @@ from itertools import islice
 import msgspec
 
 from maitred.kube.wire import WatchedMeta, WatchedPod, WatchedPodStatus
-from maitred.model.job import Job, failed_indexes, succeeded_indexes
+from maitred.model.job import Job
 from maitred.model.kinds import row_of
 from maitred.model.membership import group_from_job, words_of_template
 from maitred.model.meta import OwnerReference
 from maitred.model.objects import Object
 from maitred.model.operators.pods import After, Found, MissingObject, Replicas, pods_of, reference
+from maitred.model.operators.pods.remaining import before_admission, numbers_of
 from maitred.model.pod import PodSpec, SchedulingGroup
 from maitred.model.suspension import Suspension
 
-HOSTNAME = "kubernetes.io/hostname"
 MOST_ALONE = 64
 """Pods of a Job that are in no group are seated one by one, and the Job is resumed as soon as one of them
 fits. So many stand for all of them, however many they are."""
@@ -72,40 +72,6 @@ def are_alone(one: Object, record: Suspension) -> bool:
     if not isinstance(one, Job) or record.pod_group:
         return False
     return not words_of_template(one).names_a_group and group_from_job(one, "gang") is None
-
-
-def numbers_of(one: Object, replicas: Replicas, known: Found) -> Iterator[int]:
-    """Without those that are done, as far as their Job says so."""
-    job = one if isinstance(one, Job) else job_of(replicas, known)
-    numbers = range(replicas.first, replicas.first + replicas.count)
-    if job is None:
-        return iter(numbers)
-    if job.spec.completion_mode == "Indexed":
-        # The first of a Job may come from another template than the rest of them.
-        end = replicas.first + replicas.count if replicas.first + replicas.count < job.members else None
-        wanted = islice(open_indexes(job), job.members)
-        return (number for number in wanted if replicas.first <= number and (end is None or number < end))
-    if job.spec.completions is None and job.status.succeeded:
-        return iter(())  # one that has succeeded is enough, and no more are made
-    return iter(numbers[: job.members])
-
-
-def job_of(replicas: Replicas, known: Found) -> Job | None:
-    """The Job that has made such pods before, and is still there."""
-    owner = replicas.owner
-    if row_of(Job).name != owner.kind or not owner.uid:
-        return None
-    return known.find(Job, f"{replicas.namespace or 'default'}/{owner.name}", owner.uid)
-
-
-def open_indexes(job: Job) -> Iterator[int]:
-    """Those that have neither succeeded nor failed for good, lowest first."""
-    done = sorted(succeeded_indexes(job) + failed_indexes(job))
-    index, end = 0, job.spec.completions or 0
-    for first, last in done:
-        yield from range(index, min(first, end))
-        index = max(index, first, last + 1)
-    yield from range(index, end)
 
 
 # -- as the state has them ---------------------------------------------------------------------------------
@@ -168,17 +134,6 @@ def members_of(
 
 
 def spec_of(replicas: Replicas, record: Suspension, scheduler: str) -> PodSpec:
-    """Without gates: who lifts them waits for pods, and the pods would wait for the gates to be lifted."""
-    spec = replicas.template.spec
+    spec = before_admission(replicas.template.spec)
     group = SchedulingGroup(record.pod_group) if record.pod_group else spec.scheduling_group
-    pinned = {HOSTNAME: spec.node_name} if spec.node_name else {}
-    return msgspec.structs.replace(
-        spec,
-        scheduler_name=scheduler,
-        scheduling_group=group,
-        scheduling_gates=(),
-        priority=None,
-        preemption_policy="",
-        node_selector={**spec.node_selector, **pinned},
-        node_name="",
-    )
+    return msgspec.structs.replace(spec, scheduler_name=scheduler, scheduling_group=group)

@@ -1,5 +1,6 @@
 """Places that others must leave first: kept for a group that was promised them, or promised to it now."""
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
@@ -190,10 +191,28 @@ class Promises:
 
     def hold_promised(self, trial: Trial, preemptor: Preemptor) -> list[Seated]:
         """Keep the places that it was promised, if it can still have them, sooner or later."""
+        if preemptor.view.later is not None or preemptor.view.kept_from is not None:
+            return self.hold(trial, preemptor.ask, self.room_for(trial, preemptor))
         hold = preemptor.hold(self.snapshot)
         if still_kept(self._once_left(trial), hold, self.context) is None:
             return []
         return self.hold(trial, hold.ask, hold.places)
+
+    def room_for(self, trial: Trial, preemptor: Preemptor) -> Assignment:
+        """Pods that are not there have no places of their own: where there is room for all of it, once those
+        who leave have left."""
+        ask = only_quorum(preemptor.ask)
+        found = attempt(self._once_left(trial), ask, self.context, self.context.steps())
+        if found is None:
+            return []
+        self._wake_when_over(preemptor.view)
+        return quorum_of(ask, found)
+
+    def _wake_when_over(self, view: GroupView) -> None:
+        """Once the time is over for which room is kept, others may have it."""
+        seconds = milliseconds(self.context.policy.workloads.keep_room) or 0
+        if view.kept_from is not None and math.isfinite(view.kept_from):
+            self._wake(round(view.kept_from * 1000) + seconds)
 
     # -- those who are leaving anyway ------------------------------------------------------------------
 

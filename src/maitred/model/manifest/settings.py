@@ -108,6 +108,8 @@ def check_policy(policy: Policy) -> None:
     for position, key in enumerate(policy.health.taints):
         check_key(f"health.taints[{position}]", key)
     check_preemption(policy.preemption)
+    if milliseconds(policy.workloads.keep_room) is None:
+        raise FieldError("workloads.keepRoom", f"{policy.workloads.keep_room!r} is not {FORM}")
     for position, pattern in enumerate(policy.devices.resources):
         check_pattern(f"devices.resources[{position}]", pattern, "resource names")
     for position, key in enumerate(policy.devices.model_labels):

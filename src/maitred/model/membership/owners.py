@@ -95,6 +95,10 @@ class OwnerGroup:
     """Which indexes of the Job of the pod are in it."""
     takes_all: bool
     """Its quorum is what the owner makes, and nobody has said another."""
+    before: tuple[GroupId, ...]
+    """Groups of the same owner whose pods must be scheduled or ready before those of this one are created."""
+    staged: Object | None
+    """The owner that creates pods once others are scheduled or ready, if there is one."""
 
 
 def group_from_owners(said: PodWords, owners: Sequence[Object]) -> OwnerGroup | None:
@@ -109,11 +113,31 @@ def group_from_owners(said: PodWords, owners: Sequence[Object]) -> OwnerGroup | 
             base = key_of(owner.metadata)
             if said.worker_set is not None and isinstance(owner, LeaderWorkerSet):
                 base = f"{base}-{said.worker_set.group}"
-            key = f"{base}-{found.name}" if found.name else base
-            group, takes_all = _group(key, owners[height:], found, len(stages) == 1)
-            id = GroupId(row.title, key, owner.metadata.uid)
-            return OwnerGroup(id, group, _indexes(stages, owners[:height], said), takes_all)
+            ids = {one.name: _id(row, base, one, owner) for one in stages}
+            group, takes_all = _group(ids[found.name].key, owners[height:], found, len(stages) == 1)
+            return OwnerGroup(
+                ids[found.name],
+                group,
+                _indexes(stages, owners[:height], said),
+                takes_all,
+                tuple(ids[one.name] for one in _before(stages, found)),
+                next((one for one in owners[height:] if _is_staged(one)), None),
+            )
     return None
+
+
+def _id(row: OwnerRow, base: str, stage: Stage, owner: Object) -> GroupId:
+    return GroupId(row.title, f"{base}-{stage.name}" if stage.name else base, owner.metadata.uid)
+
+
+def _before(stages: Sequence[Stage], stage: Stage) -> list[Stage]:
+    """The stages that this one waits for, to be scheduled or to be ready."""
+    roles = {need.role for need in stage.after}
+    return [one for one in stages if one is not stage and roles & {role.name for role in one.roles}]
+
+
+def _is_staged(owner: Object) -> bool:
+    return any(one.after and one.comes_in_time for one in stages_of(owner))
 
 
 def _indexes(stages: Sequence[Stage], below: Sequence[Object], said: PodWords) -> Indexes:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
+from maitred.model import kinds
 from maitred.model.group import GROUP, MIN_COUNT, NO_MARKS, Group, Marks, PodGroup, group_from_pod_group
 from maitred.model.job import Job
 from maitred.model.membership.conventions import BY_TITLE, all_marks, group_from_foreign
@@ -20,7 +21,7 @@ from maitred.model.membership.progress import JobProgress, progress_of
 from maitred.model.membership.source import JOB, MARKS, OWNER, POD_GROUP, WORKER_SET, GroupId
 from maitred.model.membership.stages import speaks_for_itself
 from maitred.model.membership.words import SILENT, PodWords
-from maitred.model.meta import OwnerReference, Timestamp, controller_of, mark
+from maitred.model.meta import OwnerReference, Timestamp, controller_of, key_of, mark
 from maitred.model.objects import Object
 from maitred.model.operators.jobset import TrainJob
 from maitred.model.operators.leaderworkerset import LeaderWorkerSet
@@ -56,6 +57,8 @@ class Settled:
     """When the oldest of the objects was created that the pod is there for: its PodGroup, or an owner above
     it. So pods that are made anew do not lose their turn. A LeaderWorkerSet does not count: what it adds
     today are new replicas."""
+    staged: tuple[type[Object], str] | None = None
+    """The kind and the key of the owner, if it creates pods once others are scheduled or ready."""
 
     @property
     def key(self) -> str | None:
@@ -96,6 +99,11 @@ def chain_of(said: PodWords, known: Found) -> Chain:
     if found is None:
         return Chain((), OwnerReference("LeaderWorkerSet", place.name, controller=True))
     return Chain((found, *owners_above(found.metadata, known)))
+
+
+def place_of(owner: Object) -> tuple[type[Object], str]:
+    """Where it is looked up."""
+    return kinds.row_of(type(owner)).type, key_of(owner.metadata)
 
 
 def top_owner(said: PodWords, known: Found) -> Object | None:
@@ -227,7 +235,8 @@ class _Settling:
         found = group_from_owners(self.said, self.chain.owners) if gang else None
         if found is not None:
             job = None if self.job is None else progress_of(self.job, found.indexes, found.takes_all)
-            return Settled(found.id, found.group, overruled=_overruled(made), job=job)
+            staged = None if found.staged is None else place_of(found.staged)
+            return Settled(found.id, found.group, overruled=_overruled(made), job=job, staged=staged)
         if gang and (id := self._unread_owner()) is not None:
             return Settled(id, marks=self.said.marks, overruled=_overruled(made))
         own = None if self.job is None else group_from_job(self.job, self.rules.jobs)

@@ -67,6 +67,11 @@ class Stage:
     done: int = 0
     """Members of Jobs that are complete, as the status of the owner says."""
 
+    @property
+    def comes_in_time(self) -> bool:
+        """Whether the pods that it waits for are still there when its own are created."""
+        return all(need.until != "Complete" for need in self.after)
+
     def has(self, role: str, follows: bool = False) -> bool:
         return any(one.name == role and one.follows == follows and not one.speaks for one in self.roles)
 

@@ -1,0 +1,298 @@
+"""Pods that come later, as the state knows them: which groups need room for them, and which wait for them.
+
+An owner that creates pods once others are scheduled or ready is looked at again when it, or a pod of it, has
+changed. What comes of it is a link for each group that is decided together with pods that are not there:
+
+- a group that waits for places, which it gets only where the pods that come after it have room too;
+- a group that comes next, because those before it have their places. Room is kept for it, whether its pods
+  are there, or some of them, or none.
+
+Clusters without such owners pay nothing for this.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from maitred.cluster.members import NOT_CREATED, GroupRecord, Member, State
+from maitred.cluster.parts import Branch, Parts
+from maitred.cluster.settling import Place
+from maitred.cluster.snapshot import NO_INDEX, UNKNOWN_TIME, GroupView, LaterMembers, MemberOrder
+from maitred.model.group import TopologyRequest
+from maitred.model.kinds import row_of
+from maitred.model.membership import GroupId, sorting_key
+from maitred.model.membership.later import LaterGroup, all_before, is_suspended, later_groups
+from maitred.model.meta import key_of
+from maitred.model.objects import Object
+from maitred.model.operators.pods.remaining import before_admission
+from maitred.model.owner_chain import Found
+from maitred.model.pod import Pod
+
+MOST_IN_ALL, MOST_IN_NAMESPACE = 20_000, 5_000
+"""Who causes them does not pay for them by a quota. For the pods of owners beyond that no room is kept."""
+NOBODY = np.array([], dtype=np.int32)
+ShapeOf = Callable[[Member], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Coming:
+    """Pods of one controller that are not there yet. They are alike: one of them stands for all."""
+
+    like: Member
+    controller: str
+    count: int
+    level: str
+
+
+@dataclass(frozen=True, slots=True)
+class Awaited:
+    """A group of which pods are not there yet."""
+
+    later: LaterGroup
+    coming: tuple[Coming, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A group that is decided together with pods that are not there."""
+
+    host: GroupId
+    owner: str
+    awaited: tuple[Awaited, ...]
+    """Groups with pods that are yet to come, the host among them if it has any."""
+    before: tuple[GroupId, ...] = ()
+    """Groups that have their places, so that room is kept for this one; none if it is not their turn."""
+
+    @property
+    def pods(self) -> int:
+        return sum(coming.count for one in self.awaited for coming in one.coming)
+
+
+class LaterTable:
+    """`records` are the groups of the state; `member_of` reads a pod as the state does."""
+
+    def __init__(
+        self, known: Found, records: Mapping[GroupId, GroupRecord], member_of: Callable[[Pod], Member]
+    ) -> None:
+        self._known, self._records, self._member_of = known, records, member_of
+        self._pods: Counter[Place] = Counter()
+        """How many pods there are of each owner that creates some later."""
+        self._links: dict[Place, tuple[Link, ...]] = {}
+        self._stale: dict[Place, None] = {}
+
+    def arrive(self, member: Member) -> None:
+        """A pod has come, or is settled otherwise."""
+        place = member.staged = member.settled.staged
+        if place is not None:
+            self._pods[place] += 1
+            self._stale[place] = None
+
+    def depart(self, member: Member) -> None:
+        if member.staged is not None:
+            self._pods[member.staged] -= 1
+            self._stale[member.staged] = None
+            member.staged = None
+
+    def changed(self, place: Place) -> None:
+        """An object is another one now."""
+        if place in self._pods:
+            self._stale[place] = None
+
+    def refresh(self) -> Iterator[tuple[tuple[Link, ...], tuple[Link, ...]]]:
+        """What has changed since this was last asked: links as they were, and as they are."""
+        stale, self._stale = self._stale, {}
+        for place in stale:
+            before = self._links.pop(place, ())
+            owner = self._known.find(*place) if self._pods[place] else None
+            links = () if owner is None else tuple(self._links_of(owner))
+            if not self._pods[place]:
+                del self._pods[place]
+            if links:
+                self._links[place] = links
+            if before or links:
+                yield before, links
+
+    def members(self) -> Iterator[Member]:
+        """Those that stand for pods which are not there."""
+        for links in self._links.values():
+            yield from members_of(links)
+
+    def links(self) -> list[Link]:
+        """By name, as many as may count."""
+        found, total, by_namespace = list[Link](), 0, Counter[str]()
+        every = [link for links in self._links.values() for link in links]
+        for link in sorted(every, key=lambda link: sorting_key(link.host)):
+            namespace = link.host.key.partition("/")[0]
+            total, by_namespace[namespace] = total + link.pods, by_namespace[namespace] + link.pods
+            if total <= MOST_IN_ALL and by_namespace[namespace] <= MOST_IN_NAMESPACE:
+                found.append(link)
+        return found
+
+    # -- links -----------------------------------------------------------------------------------------
+
+    def _links_of(self, owner: Object) -> Iterator[Link]:
+        groups = later_groups(owner, self._known)
+        title = f"{row_of(type(owner)).name} {key_of(owner.metadata)}"
+        hosts = dict[GroupId, list[Awaited]]()
+        turns = dict[GroupId, tuple[GroupId, ...]]()
+        for later in groups:
+            if self._is_met(later.id):
+                continue
+            earlier = list(all_before(groups, later.id))
+            waiting = [one for one in earlier if not self._is_met(one)]
+            firsts = [one for one in waiting if one not in {group.id for group in groups}]
+            if any(one not in self._records for one in firsts):
+                continue  # the owner has not begun
+            host = waiting[-1] if waiting else later.id
+            hosts.setdefault(host, []).append(Awaited(later, tuple(self._coming(later))))
+            if not waiting:
+                turns[later.id] = tuple(earlier)
+        for host, awaited in hosts.items():
+            coming, before = tuple(one for one in awaited if one.coming), turns.get(host, ())
+            if (before and is_suspended(owner)) or not (coming or before):
+                continue  # nothing comes, or all are there and wait for others
+            yield Link(host, title, coming, before)
+
+    def _is_met(self, id: GroupId) -> bool:
+        record = self._records.get(id)
+        if record is None:
+            return False
+        seated = record.seated()
+        return seated.counted >= seated.group.quorum
+
+    def _coming(self, later: LaterGroup) -> Iterator[Coming]:
+        """Those of which there is no pod, whatever has become of it: what is made again has its own turn."""
+        record = self._records.get(later.id)
+        there = Counter(m.occupant.owner[1] for m in record.members.values()) if record else Counter[str]()
+        missing = later.group.quorum - sum(there.values())
+        for pods in later.pods:
+            name = pods.replicas.owner.name
+            count = min(missing, pods.count - there[name])
+            if count > 0:
+                missing -= count
+                pod = pods.replicas.pod(pods.replicas.first)
+                pod = Pod(pod.metadata, before_admission(pod.spec))
+                yield Coming(self._member_of(pod), name, count, pods.level)
+
+
+def members_of(links: Iterable[Link]) -> Iterator[Member]:
+    for link in links:
+        for one in link.awaited:
+            yield from (coming.like for coming in one.coming)
+
+
+# -- as a decision sees them -------------------------------------------------------------------------------
+
+
+class LinkedView:
+    """A group as it is decided together with pods that are not there."""
+
+    def __init__(self, link: Link, records: Mapping[GroupId, GroupRecord], shape_of: ShapeOf) -> None:
+        self.link, self.records, self.shape_of = link, records, shape_of
+        record = records.get(link.host)
+        members = [] if record is None else sorted(record.members.values(), key=lambda one: one.order)
+        self.pending = [one for one in members if one.state == State.PENDING]
+        self.running = [one for one in members if one.state == State.RUNNING]
+
+    def of(self, view: GroupView | None) -> GroupView:
+        """`view`: the group as its own pods have it; None if it has none."""
+        view = self._without_pods() if view is None else view
+        later = self._later(view) if self.link.awaited else None
+        kept_from = self._kept_from() if self.link.before else None
+        return replace(view, later=later, kept_from=kept_from, owned_by=self.link.owner)
+
+    def _kept_from(self) -> float:
+        """When the last of those before it started; without an end where that is not known."""
+        started = [one.started for one in self._before() if one.state == State.RUNNING]
+        known = bool(started) and UNKNOWN_TIME not in started
+        return max(started) / 1000 if known else math.inf
+
+    def _before(self) -> Iterator[Member]:
+        for id in self.link.before:
+            yield from self.records[id].members.values() if id in self.records else ()
+
+    def _without_pods(self) -> GroupView:
+        later = next(one for one in self.link.awaited if one.later.id == self.link.host)
+        before = list(self._before())
+        created = min((one.settled.since or one.order[1] for one in before), default=NOT_CREATED)
+        schedulers = tuple(sorted({one.standing.scheduler for one in before}))
+        return GroupView(
+            group=later.later.group,
+            pods=(),
+            uids=(),
+            orders=(),
+            shapes=NOBODY,
+            gates=(),
+            running=(),
+            running_shapes=NOBODY,
+            members=0,
+            succeeded=0,
+            created=created,
+            arrived=created,
+            ranks=tuple({coming.like.standing.rank for coming in later.coming}),
+            schedulers=schedulers,
+            pending_schedulers=schedulers,
+        )
+
+    def _later(self, view: GroupView) -> LaterMembers:
+        shapes, orders = list[int](), list[MemberOrder]()
+        for one in self.link.awaited:
+            for coming in one.coming:
+                name = f"{one.later.id.key.partition('/')[2]}:{coming.controller}"
+                shapes += [self.shape_of(coming.like)] * coming.count
+                orders += [(NO_INDEX, NOT_CREATED, f"{name}:{number}") for number in range(coming.count)]
+        groups = ((one.later.id.key, sum(coming.count for coming in one.coming)) for one in self.link.awaited)
+        return LaterMembers(tuple(shapes), tuple(orders), self._parts(view), tuple(sorted(groups)))
+
+    def _parts(self, view: GroupView) -> Parts:
+        """The group and those that come later, as parts of one tree. Pods that follow the first of their
+        controller into its domain are below one branch with it."""
+        own, slots = view.group.key, _Slots(self.link)
+        waiting = [slots.number(own, one.occupant.owner[1]) for one in self.pending]
+        seated = [slots.number(own, one.occupant.owner[1]) for one in self.running]
+        if not slots.levels:
+            slots.number(own, "")
+        for one in self.link.awaited:
+            for coming in one.coming:
+                waiting += [slots.number(one.later.id.key, coming.controller)] * coming.count
+        sizes = Counter([*waiting, *seated])
+        topologies = {one.later.id.key: one.later.group.topology for one in self.link.awaited}
+        leaves = dict[str, list[Branch]]()
+        for (key, controller), number in slots.numbers.items():
+            whole = key == own and not slots.levels
+            quorum = view.group.quorum if whole else sizes[number]
+            topology = view.group.topology if key == own else topologies[key]
+            leaves.setdefault(controller, []).append(Branch(key, quorum, topology, leaf=number))
+        namespace = own.partition("/")[0]
+        children = [
+            Branch(f"{namespace}/{name}", len(below), TopologyRequest(slots.levels[name]), tuple(below))
+            for name, below in leaves.items()
+            if name
+        ]
+        children += leaves.get("", ())
+        root = Branch(own, len(children), self._shared(), tuple(children))
+        succeeded = [0] * len(slots.numbers)
+        if not slots.levels:
+            succeeded[slots.numbers[own, ""]] = view.succeeded
+        return Parts(root, tuple(waiting), tuple(seated), tuple(succeeded))
+
+    def _shared(self) -> TopologyRequest:
+        """The level of which all of them must be in one domain."""
+        levels = (one.later.group.topology.required for one in self.link.awaited if one.later.beside)
+        return TopologyRequest(next(levels, ""))
+
+
+class _Slots:
+    """Numbers for the leaves: one for each group, and for each controller whose pods share a domain."""
+
+    def __init__(self, link: Link) -> None:
+        every = (coming for one in link.awaited for coming in one.coming)
+        self.levels = {coming.controller: coming.level for coming in every if coming.level}
+        self.numbers: dict[tuple[str, str], int] = {}
+
+    def number(self, group: str, controller: str) -> int:
+        slot = (group, controller if controller in self.levels else "")
+        return self.numbers.setdefault(slot, len(self.numbers))
