@@ -49,7 +49,7 @@ def test_the_defaults() -> None:
             "graceLimit": "1h",
             "protection": {"namespaces": None, "devicesPerNamespace": None},
         },
-        "workloads": {"jobs": "gang", "owners": "gang"},
+        "workloads": {"jobs": "gang", "owners": "gang", "keepRoom": "30m"},
         "prices": {"currency": "USD", "devices": ()},
     }
 

@@ -20,7 +20,7 @@ import numpy as np
 from maitred.cluster.members import NOT_CREATED, GroupRecord, Member, State
 from maitred.cluster.parts import Branch, Parts
 from maitred.cluster.settling import Place
-from maitred.cluster.snapshot import NO_INDEX, UNKNOWN_TIME, GroupView, LaterMembers, MemberOrder
+from maitred.cluster.snapshot import NO_INDEX, UNKNOWN_TIME, GroupView, LaterMembers
 from maitred.model.group import TopologyRequest
 from maitred.model.kinds import row_of
 from maitred.model.membership import GroupId, sorting_key
@@ -48,7 +48,7 @@ class Coming:
 
 
 @dataclass(frozen=True, slots=True)
-class Awaited:
+class AwaitedGroup:
     """A group of which pods are not there yet."""
 
     later: LaterGroup
@@ -61,7 +61,7 @@ class Link:
 
     host: GroupId
     owner: str
-    awaited: tuple[Awaited, ...]
+    awaited: tuple[AwaitedGroup, ...]
     """Groups with pods that are yet to come, the host among them if it has any."""
     before: tuple[GroupId, ...] = ()
     """Groups that have their places, so that room is kept for this one; none if it is not their turn."""
@@ -136,7 +136,7 @@ class LaterTable:
     def _links_of(self, owner: Object) -> Iterator[Link]:
         groups = later_groups(owner, self._known)
         title = f"{row_of(type(owner)).name} {key_of(owner.metadata)}"
-        hosts = dict[GroupId, list[Awaited]]()
+        hosts = dict[GroupId, list[AwaitedGroup]]()
         turns = dict[GroupId, tuple[GroupId, ...]]()
         for later in groups:
             if self._is_met(later.id):
@@ -147,7 +147,7 @@ class LaterTable:
             if any(one not in self._records for one in firsts):
                 continue  # the owner has not begun
             host = waiting[-1] if waiting else later.id
-            hosts.setdefault(host, []).append(Awaited(later, tuple(self._coming(later))))
+            hosts.setdefault(host, []).append(AwaitedGroup(later, tuple(self._coming(later))))
             if not waiting:
                 turns[later.id] = tuple(earlier)
         for host, awaited in hosts.items():
@@ -238,12 +238,11 @@ class LinkedView:
         )
 
     def _later(self, view: GroupView) -> LaterMembers:
-        shapes, orders = list[int](), list[MemberOrder]()
+        shapes = list[int]()
         for one in self.link.awaited:
             for coming in one.coming:
-                name = f"{one.later.id.key.partition('/')[2]}:{coming.controller}"
                 shapes += [self.shape_of(coming.like)] * coming.count
-                orders += [(NO_INDEX, NOT_CREATED, f"{name}:{number}") for number in range(coming.count)]
+        orders = ((NO_INDEX, NOT_CREATED, f":{number:05}") for number in range(len(shapes)))
         groups = ((one.later.id.key, sum(coming.count for coming in one.coming)) for one in self.link.awaited)
         return LaterMembers(tuple(shapes), tuple(orders), self._parts(view), tuple(sorted(groups)))
 

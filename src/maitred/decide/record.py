@@ -146,6 +146,15 @@ class TriedGroup:
         """Whether it is a pod, and none that comes later."""
         return member < len(self.view.pods)
 
+    @property
+    def kept(self) -> Assignment:
+        """Places where nothing is bound or nominated in this cycle: kept for pods that come, by position."""
+        return self.reserved + [place for place in self.promised if not self.is_there(place[0])]
+
+    def shape_of(self, member: int) -> int:
+        own, later = self.view.shapes, self.view.later
+        return int(own[member]) if later is None or member < len(own) else later.shapes[member - len(own)]
+
     def comes_as(self, member: int) -> str:
         """The group that it is in, or will be in."""
         later = self.view.later

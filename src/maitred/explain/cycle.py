@@ -1,5 +1,6 @@
 """A cycle that is kept, so that people can ask about any group: its turn, and what the others left it."""
 
+import math
 from collections.abc import Set
 from datetime import datetime
 
@@ -56,6 +57,16 @@ class ExplainedCycle:
     def group(self, key: str) -> TriedGroup | None:
         """What the cycle did with a group; None if it is not decided."""
         return self._by_key.get(key)
+
+    def kept_room(self, priority: float = -math.inf, besides: str = "") -> list[tuple[int, int]]:
+        """Shapes and rows of places that are kept for pods which come later: of this priority or a higher,
+        and not of the group `besides`."""
+        return [
+            (group.shape_of(member), row)
+            for group in self._record.everyone
+            if group.kept and group.screening.rank.priority >= priority and group.key != besides
+            for member, row in group.kept
+        ]
 
     def verdict(self, key: str) -> GroupVerdict:
         return self._explain(self._by_key[key])

@@ -20,6 +20,7 @@ from maitred.model.plan import (
     Departure,
     Eviction,
     GroupVerdict,
+    KeptRoom,
     Plan,
     Verdict,
 )
@@ -143,6 +144,7 @@ def seats(plan: Plan, width: int | None) -> Iterator[Text]:
         ("Binds", seat_rows(plan.binds)),
         ("Nominations", seat_rows(plan.nominations)),
         ("Evictions", evicted(plan.evictions)),
+        ("Room kept for pods that come later", kept_rows(plan.holds)),
     )
     for title, found in sections:
         if rows := list(found):
@@ -154,6 +156,15 @@ def seats(plan: Plan, width: int | None) -> Iterator[Text]:
 def seat_rows(binds: Iterable[Bind]) -> Iterator[Sequence[Cell]]:
     for group, theirs in by_group(binds).items():
         yield "", group, on_nodes(theirs)
+
+
+def kept_rows(holds: Iterable[KeptRoom]) -> Iterator[Sequence[Cell]]:
+    rooms: dict[tuple[str, str], Counter[str]] = {}
+    for hold in holds:
+        rooms.setdefault((hold.group, hold.owner), Counter())[hold.node] += hold.pods
+    for (group, owner), nodes in rooms.items():
+        pods = f"{counted(nodes.total(), 'pod')} on {shares(nodes, 'node')}"
+        yield "", group, f"{pods}; {owner} creates {'it' if nodes.total() == 1 else 'them'}"
 
 
 def by_group(binds: Iterable[Bind]) -> dict[str, list[Bind]]:

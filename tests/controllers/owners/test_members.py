@@ -5,12 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maitred.cluster.tables import Tables
-from maitred.controllers.owners.members import MOST_ALONE, awaited_pods, open_indexes, stand_ins
+from maitred.controllers.owners.members import MOST_ALONE, awaited_pods, stand_ins
 from maitred.kube.wire import WatchedPod
 from maitred.model.job import JOB_NAMES, index_ranges
 from maitred.model.membership import group_key
 from maitred.model.meta import ObjectMeta
 from maitred.model.objects import Object
+from maitred.model.operators.pods.remaining import open_indexes
 from maitred.model.operators.ray import RayClusterSpec, RayJob, RayJobSpec, WorkerGroup
 from maitred.model.pod import SchedulingGroup
 from maitred.model.suspension import Suspension

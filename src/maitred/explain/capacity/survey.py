@@ -160,7 +160,8 @@ class Survey:
         What fits beside all of them fits for certain.
         """
         trial = Trial.of(snapshot)
-        for shape, rows, copies in by_shape([*self._binds.values(), *self._nominations.values()]):
+        kept = self.situation.cycle().kept_room()
+        for shape, rows, copies in by_shape([*self._binds.values(), *self._nominations.values(), kept]):
             trial.seat(shape, rows, copies)
         return trial
 
@@ -206,8 +207,8 @@ class Survey:
             self._bound(ranked, ranked.priority > priority) for ranked in ahead
         ):
             trial.seat(shape, rows, copies)
-        promised = (self._nominations.get(ranked.view.group.key, []) for ranked in ahead)
-        for shape, rows, copies in by_shape(promised):
+        promised = [self._nominations.get(ranked.view.group.key, []) for ranked in ahead]
+        for shape, rows, copies in by_shape([*promised, self.situation.cycle().kept_room(priority)]):
             trial.hold(shape, rows, copies, leaving)
         return trial, leaving
 
@@ -217,6 +218,8 @@ class Survey:
         Whoever was promised a place before sits on it.
         """
         trial, place, surplus = Trial.of(self.snapshot), 0, list[tuple[Turn, list[Seat]]]()
+        for shape, rows, copies in by_shape([self.situation.cycle().kept_room()]):
+            trial.seat(shape, rows, copies)
         for ranked in ranked_groups:
             taken = [seats for turn, seats in surplus if turn < ranked.turn]
             surplus = [(turn, seats) for turn, seats in surplus if turn > ranked.turn]

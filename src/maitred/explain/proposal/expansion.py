@@ -27,6 +27,7 @@ from maitred.model.kinds import OPERATED, row_of
 from maitred.model.manifest import Document, InputError, Reader
 from maitred.model.manifest.checks import CHECKS
 from maitred.model.manifest.errors import FieldError
+from maitred.model.membership.later import is_reckoned
 from maitred.model.meta import ObjectMeta, key_of
 from maitred.model.objects import Object
 from maitred.model.operators.jobset import TrainJob
@@ -70,14 +71,17 @@ class Gathered:
         return found if found is None or not uid or found.metadata.uid in ("", uid) else None
 
 
-def members_of(documents: Iterable[Document], namespace: str, known: Iterable[Object] = ()) -> Expansion:
+def members_of(
+    documents: Iterable[Document], namespace: str, known: Iterable[Object] = (), later: bool = False
+) -> Expansion:
     """All pods, groups and claims of some manifests; `namespace` is that of those that name none. `known` are
-    objects that the manifests may refer to."""
+    objects that the manifests may refer to. With `later`, also those pods that are created once others are
+    scheduled or ready: a decision reckons with them when they are not there."""
     given, reader = list(documents), Reader()
     for document in given:
         if is_runtime(document):
             reader.take(in_namespace(document, namespace))
-    expander = Expander(namespace, Gathered((*known, *reader.objects)))
+    expander = Expander(namespace, Gathered((*known, *reader.objects)), later)
     for document in given:
         expander.take(document)
     return expander.found
@@ -130,8 +134,8 @@ def runtime_name(kind: str, namespace: str, name: str) -> RuntimeName:
 
 
 class Expander:
-    def __init__(self, namespace: str, known: Gathered) -> None:
-        self.namespace, self.known = namespace, known
+    def __init__(self, namespace: str, known: Gathered, later: bool = False) -> None:
+        self.namespace, self.known, self.later = namespace, known, later
         self.found = Expansion()
         self._reader = Reader()
         self._pods = 0
@@ -192,8 +196,9 @@ class Made:
         pods, managers, between = list[Pod](), dict[Manager, None](), dict[int, Object]()
         for replicas in self._replicas():
             if replicas.manager is None:
-                pods += self._pods(replicas)
-                between |= {id(one): one for one in replicas.between}
+                if self.expander.later or not is_reckoned(replicas):
+                    pods += self._pods(replicas)
+                    between |= {id(one): one for one in replicas.between}
             else:
                 managers[replicas.manager] = None
         for manager in managers:

@@ -34,6 +34,7 @@ from maitred.model.membership import ALONE, POD_GROUP
 from maitred.model.meta import key_of
 from maitred.model.owners import BATCH_JOB
 from maitred.model.plan import Bind, Blocker, Eviction, GroupVerdict, Remedy, Verdict
+from maitred.model.words import counted
 
 OUTCOME_OF: dict[Verdict, Outcome] = {
     "Scheduled": "fits",
@@ -159,6 +160,10 @@ class Asked:
             yield (
                 f"its pods name scheduler {', '.join(sorted(named))}; this answer is for pods that name {own}"
             )
+        for view in self.situation.snapshot.groups:
+            if view.group.key in proposed.groups and view.later is not None:
+                later = " and ".join(f"{counted(pods, 'pod')} of {key}" for key, pods in view.later.groups)
+                yield f"room is counted for {later} too, created once the others are scheduled or ready"
         if outcome == "waits" and self.plan.search_exhausted:
             yield CUT_SHORT
 

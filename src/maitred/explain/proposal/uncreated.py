@@ -14,6 +14,7 @@ from maitred.explain.proposal.workloads import MOST_PODS
 from maitred.model.kinds import row_of
 from maitred.model.manifest import Document
 from maitred.model.manifest.reader import owners_with_pods
+from maitred.model.membership.later import is_reckoned
 from maitred.model.meta import key_of
 from maitred.model.objects import Object
 from maitred.model.operators.pods import MissingObject, pods_of
@@ -51,8 +52,10 @@ def created(owners: Iterable[tuple[Object, Document]], objects: Sequence[Object]
         expander.take(document)
         new = [item for item in expander.found.objects[before:] if name_of(item) != name_of(owner)]
         if parts and taken.isdisjoint(map(name_of, new)):
-            pods = counted(sum(part.count for part in parts), "pod")
-            words = f"{title} has no pods in the input: decided as if its {pods} had been created"
+            later = sum(part.count for part in parts if is_reckoned(part))
+            pods = counted(sum(part.count for part in parts) - later, "pod")
+            more = f"; it creates {later} more once these are scheduled or ready" if later else ""
+            words = f"{title} has no pods in the input: decided as if its {pods} had been created{more}"
             yield Created(tuple(documents_of(new, document)), (words,))
 
 

@@ -1,7 +1,7 @@
 """Groups of strangers, and the objects around them: CompositePodGroups, Jobs and budgets."""
 
 from maitred.cluster.parts import Branch, Parts
-from maitred.cluster.snapshot import GroupView, RunningMember, SeatedGroup
+from maitred.cluster.snapshot import GroupView, LaterMembers, RunningMember, SeatedGroup
 from maitred.decide.preemption.receipts import on_disruption
 from maitred.explain.redaction.aliases import MARK, Aliases
 from maitred.explain.redaction.pods import PodFields, each, preemption_policy, protection, runtime
@@ -50,7 +50,19 @@ class GroupFields:
             runtime=runtime(view.runtime),
             parts=None if view.parts is None else self._parts(view.parts),
             members_by_leaf=view.members_by_leaf,
+            later=None if view.later is None else self._later(view.later),
+            kept_from=view.kept_from,
+            owned_by=self._owner(view.owned_by),
         )
+
+    def _later(self, later: LaterMembers) -> LaterMembers:
+        groups = tuple((self._names.key(key), pods) for key, pods in later.groups)
+        return LaterMembers(later.shapes, later.orders, self._parts(later.parts), groups)
+
+    def _owner(self, owner: str) -> str:
+        """Its kind is of the few that create pods later."""
+        kind, _, key = owner.partition(" ")
+        return f"{kind} {self._names.key(key)}" if key else ""
 
     def group(self, group: Group) -> Group:
         """What is wrong with it stays wrong, but is told to its own people only."""

@@ -60,9 +60,9 @@ class Redaction:
         yield from words_in([old.needs[number] for number in self._own_needs])
         yield from words_in([one.labels for one in old.classes if self.names.owns(one.namespace)])
         yield from words_in([old.standings[number] for number in self._own_standings])
-        for view in old.groups:
+        for view in (*old.groups, *old.awaited):
             if is_own(view.group.key):
-                yield from words_in((view.group, view.ranks, view.schedulers, view.parts))
+                yield from words_in((view.group, view.ranks, view.schedulers, view.tree))
         yield from words_in([one.group for one in old.seated if one is not None and is_own(one.group.key)])
 
     @cached_property
@@ -89,6 +89,7 @@ class Redaction:
             classes_with=self.labels.classes_with(),
             shapes=tuple(map(self._shape, old.shapes)),
             groups=tuple(map(self._view, old.groups, ages(old.groups))),
+            awaited=tuple(self._view(view, view.created) for view in old.awaited),
             namespaces={names.namespace(name): self.labels.namespace(name) for name in old.namespaces},
             storage=self._storage.view,
             claims_in_use={names.key(claim): rows for claim, rows in old.claims_in_use.items()},
@@ -236,11 +237,13 @@ def namespaces_of(snapshot: Snapshot) -> Iterator[str]:
 
 def keys_of(snapshot: Snapshot) -> Iterator[str]:
     """Everything that has a name in a namespace, as far as the order of names may count."""
-    for view in snapshot.groups:
+    for view in (*snapshot.groups, *snapshot.awaited):
         yield view.group.key
         yield from view.pods
-        if view.parts is not None:
-            yield from (branch.key for branch, _ in view.parts.root.walk())
+        if view.tree is not None:
+            yield from (branch.key for branch, _ in view.tree.root.walk())
+        if view.owned_by:
+            yield view.owned_by.partition(" ")[2]
     yield from (one.group.key for one in snapshot.seated if one is not None)
     yield from (one.key for one in snapshot.bound.occupants if one is not None)
     for table in (snapshot.jobs, snapshot.composites, snapshot.storage.claims):

@@ -155,7 +155,7 @@ class Finder:
 
     def _fewer_members(self, ranked: RankedGroup) -> Change | None:
         view = ranked.view
-        if view.parts is not None:  # which part of a tree could do with less is for its owner to say
+        if view.tree is not None:  # which part of a tree could do with less is for its owner to say
             return None
         found = (self._of_every_kind(ranked) or self._nearest(ranked))[: view.missing - 1]
         placed = len(view.running) + view.succeeded
@@ -204,7 +204,7 @@ class Finder:
         return None
 
     def _wider_levels(self, view: GroupView) -> Iterator[WiderLevel]:
-        if view.parts is not None:
+        if view.tree is not None:
             return
         context, request = self.rehearsal.context, view.group.topology
         required = position_of(context.key(request.required), context.levels) if request.required else None

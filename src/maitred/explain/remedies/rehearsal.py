@@ -115,7 +115,7 @@ class Rehearsal:
         self._settled_kin: dict[Hashable, bool] = {}
         self._seated = self._seats_of_groups(self.plan.binds)
         self._advanced: dict[int, Snapshot] = {0: self.snapshot}
-        self._latest: tuple[tuple[int, int] | None, Trial] | None = None
+        self._latest: tuple[tuple[int, int, str] | None, Trial] | None = None
         """What is left to whoever was looked at last."""
 
     def blockers(self, ranked: RankedGroup) -> tuple[Blocker, ...]:
@@ -253,10 +253,15 @@ class Rehearsal:
         )
 
     def _left(self, ranked: RankedGroup | None) -> Trial:
-        key = None if ranked is None else (self.taken_before(ranked), ranked.priority)
+        key = None if ranked is None else (self.taken_before(ranked), ranked.priority, self._own_room(ranked))
         if self._latest is None or self._latest[0] != key:
             self._latest = (key, self._leftover(self.snapshot, ranked))
         return self._latest[1]
+
+    @staticmethod
+    def _own_room(ranked: RankedGroup) -> str:
+        """Room that is kept for a group is not in its own way."""
+        return "" if ranked.view.tree is None and ranked.view.kept_from is None else ranked.view.group.key
 
     def _leftover(self, snapshot: Snapshot, ranked: RankedGroup | None) -> Trial:
         trial = Trial.of(snapshot)
@@ -264,7 +269,10 @@ class Rehearsal:
             trial.seat(shape, rows, copies)
         leaving = np.zeros(len(snapshot.bound.node), dtype=np.bool_)
         leaving[: len(self._leaving)] = self._leaving
-        for shape, rows, copies in by_shape(self._found_by(ranked, self._promised)):
+        kept = self.cycle.kept_room()
+        if ranked is not None:
+            kept = self.cycle.kept_room(ranked.priority, besides=ranked.view.group.key)
+        for shape, rows, copies in by_shape([*self._found_by(ranked, self._promised), kept]):
             trial.hold(shape, rows, copies, leaving)
         return trial
 
@@ -432,7 +440,8 @@ class Rehearsal:
         whole = view.missing in (0, len(view.pods)) and len(self._seated.get(other.number, ())) == len(
             view.pods
         )
-        return whole and not (again or view.group.topology.slice_size or view.parts or view.nominated)
+        waits = view.nominated or view.kept_from is not None
+        return whole and not (again or view.group.topology.slice_size or view.tree or waits)
 
     def _after(self, done: list[RankedGroup]) -> Snapshot:
         """The cluster as it is once these groups, the first of the agenda, run."""
@@ -455,4 +464,5 @@ class Rehearsal:
 
     @staticmethod
     def _kept_view(view: GroupView, live: bool) -> GroupView:
-        return view if live else replace(view, gates=(("maitred.dev/held",),) * len(view.pods))
+        keeps_room = view.kept_from is not None
+        return view if live or keeps_room else replace(view, gates=(("maitred.dev/held",),) * len(view.pods))

@@ -115,6 +115,8 @@ def _ways(snapshot: Snapshot, view: GroupView) -> Iterator[Change]:
         if any(view.gates) and view.group.exists and view.parts.root.met(view.parts.possible()):
             yield WithoutGates()
         return
+    if view.later is not None and created < quorum:
+        return  # its owner is about to create the others
     if any(view.gates):
         if view.group.exists and created >= quorum:
             yield WithoutGates()

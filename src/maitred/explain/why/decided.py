@@ -1,6 +1,7 @@
 """The answer for a group with members that wait: what this cycle makes of it, and why."""
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -14,6 +15,7 @@ from maitred.explain.forecast.estimate import Estimate
 from maitred.explain.forecast.forecast import estimate
 from maitred.explain.remedies.seeking import Sought, sought_for
 from maitred.explain.situation import Situation
+from maitred.explain.tables import shares
 from maitred.explain.why.answer import Nearest, Placement, State, Waited, Why
 from maitred.explain.why.names import STAND_IN, Names
 from maitred.explain.why.nearest import nearest_to
@@ -30,7 +32,7 @@ from maitred.model.objects import Object
 from maitred.model.plan import GroupVerdict
 from maitred.model.suspending import OWNERS, row_of_suspendable
 from maitred.model.suspension import SUSPENDED
-from maitred.model.words import moment, printable
+from maitred.model.words import counted, moment, printable
 
 LONGEST_LINE = 300
 MOST_STUCK = 3
@@ -114,7 +116,7 @@ def _state(
 def _nearest(cycle: ExplainedCycle, group: TriedGroup) -> Nearest | None:
     """For members that wait for a place; who is promised one, or may not start, is not looked at. Of a tree,
     its blockers say which part is short."""
-    if group.blocked or group.promised or not group.ask.shapes or group.view.parts is not None:
+    if group.blocked or group.promised or not group.ask.shapes or group.view.tree is not None:
         return None
     return nearest_to(cycle.left(group.key), group.ask, cycle.context)
 
@@ -170,6 +172,10 @@ def _notes(
     if _is_stood_in_for(group):
         kind = "owner" if away is None else row_of(type(away)).name
         yield f"its pods do not exist while its {kind} is suspended; it keeps its place in the queue"
+    if group.reserved:
+        rooms = Counter(cycle.snapshot.nodes.names[row] for _, row in group.reserved)
+        pods = counted(rooms.total(), "pod")
+        yield f"room is kept for {pods} that {group.view.owned_by} creates next: {shares(rooms, 'node')}"
     if cycle.decided.search_exhausted:
         yield "the search stopped at its limit, policy.search.steps; a higher limit may find more"
     if sought is not None and sought.cut:

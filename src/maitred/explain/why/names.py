@@ -26,6 +26,7 @@ from maitred.model.meta import key_of
 from maitred.model.objects import Object
 from maitred.model.owners import BATCH_JOB, BY_NAME, Owner, OwnerKind, owner_of, owners_of
 from maitred.model.selector import Labels
+from maitred.model.words import counted
 
 MOST_MEANT = 3
 DEFAULT = "default"
@@ -102,6 +103,8 @@ class Names:
         }
         trees = [(view, view.parts) for view in self.snapshot.groups if view.parts is not None]
         found |= {branch.key: view.group.key for view, parts in trees for branch, _ in parts.root.walk()}
+        later = [(view, view.later) for view in self.snapshot.groups if view.later is not None]
+        found |= {key: view.group.key for view, coming in later for key, _ in coming.groups}
         return found
 
     @cached_property
@@ -281,6 +284,10 @@ class Names:
             return f"{what} namespace {namespace}{near or ('' if kind else kinds)}"
         if title and title != BATCH_JOB.title:
             return f"there is no pod of a {title} {key}{near}"
+        awaited = next((view for view in self.snapshot.awaited if view.group.key == key), None)
+        if awaited is not None:
+            pods = counted(awaited.coming, "pod")
+            return f"no pod of {key} waits: {awaited.owned_by} has yet to create {pods} of it; ask about that"
         return f"there is no {title or kind or 'group, pod or workload'} {key}{near}"
 
     def _namespaces(self, keys: Iterable[str]) -> set[str]:

@@ -72,6 +72,12 @@ def later_groups(owner: Object, known: Found) -> list[LaterGroup]:
     return list(found.values())
 
 
+def is_reckoned(replicas: Replicas) -> bool:
+    """Whether these pods need not be there to be reckoned with: they come later, and the owner says what
+    group they are in."""
+    return replicas.after in IN_TIME and not said_by(replicas.pod(replicas.first)).names_a_group
+
+
 def is_suspended(owner: Object) -> bool:
     row = row_of_suspendable(type(owner))
     return row is not None and row.is_suspended(owner)

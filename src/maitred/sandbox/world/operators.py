@@ -53,7 +53,7 @@ async def submit(objects: WorldObjects, given: Sequence[Document], say: Callable
     """Creates the objects as they are written, and what operators would make of them.
 
     Raises InputError for manifests that make no sense, and KubeError for what the server refuses."""
-    found = members_of(given, HOME)
+    found = members_of(given, HOME, later=True)
     for note in found.notes:
         say(note)
     await Submission(objects, say).run(given, found.objects)
