@@ -245,7 +245,7 @@ def test_a_job_set_brings_its_jobs_and_is_one_group() -> None:
         (
             "RayJob",
             {"rayClusterSpec": RAY},
-            [("RayJob default/main", "RayCluster", 1), ("Job default/main of RayJob default/main", ALONE, 1)],
+            [("RayJob default/main", "RayCluster", 1)],
         ),
         ("PyTorchJob", ROLES, [("PyTorchJob default/main", "PyTorchJob", 1)]),
         (

@@ -90,18 +90,30 @@ STAGED = (
     (Workload("jobset-in-order", 1, later=2), TOO_FEW, ONE_MORE),
     (Workload("jobset-exclusive", 2, later=2), RACKS, LAST_OF_RACK),
     (Workload("lws-leader-ready", 1, later=2), TOO_FEW, ONE_MORE),
-    (Workload("lws-exclusive", 2, later=2), RACKS, LAST_OF_RACK),
 )
 
 
-@pytest.mark.parametrize(("work", "too_few", "missing"), STAGED, ids=["in-order", "racks", "ready", "apart"])
-def test_pods_that_are_created_after_others_run_are_seated_too(
+@pytest.mark.parametrize(("work", "too_few", "missing"), STAGED, ids=["in-order", "racks", "ready"])
+def test_the_first_pods_wait_until_there_is_room_for_those_that_come_later(
     operators: Operators, work: Workload, too_few: Sequence[Machine], missing: Machine
 ) -> None:
     async def act(story: Story) -> None:
+        await story.waits_whole(work.pods)
+        await story.stage.play(AddNode(missing))
         await story.runs_whole(work.pods + work.later)
 
-    tell(operators, work.manifest, [*too_few, missing], act)
+    tell(operators, work.manifest, too_few, act)
+
+
+def test_a_leader_waits_until_its_own_domain_has_room_for_its_workers(operators: Operators) -> None:
+    async def act(story: Story) -> None:
+        await story.runs_whole(2)
+        await story.stage.play(Settle())
+        assert len(story.groups()) == 1, story.stage.picture()
+        await story.stage.play(AddNode(LAST_OF_RACK))
+        await story.runs_whole(4)
+
+    tell(operators, "lws-exclusive", RACKS, act)
 
 
 def test_what_must_be_complete_first_needs_no_room_for_what_comes_after(operators: Operators) -> None:

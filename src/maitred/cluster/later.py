@@ -205,10 +205,11 @@ class LinkedView:
         return replace(view, later=later, kept_from=kept_from, owned_by=self.link.owner)
 
     def _kept_from(self) -> float:
-        """When the last of those before it started; without an end where that is not known."""
-        started = [one.started for one in self._before() if one.state == State.RUNNING]
-        known = bool(started) and UNKNOWN_TIME not in started
-        return max(started) / 1000 if known else math.inf
+        """When the last of those before it started, or was created where no kubelet says when it started: who
+        puts a pod onto a node where none looks after it keeps nothing for ever."""
+        seated = (one for one in self._before() if one.state == State.RUNNING)
+        times = [one.order[1] if one.started == UNKNOWN_TIME else one.started / 1000 for one in seated]
+        return max(times, default=math.inf)
 
     def _before(self) -> Iterator[Member]:
         for id in self.link.before:

@@ -223,7 +223,7 @@ class GroupView:
     """Pods that are not created yet, for which there must be room too."""
     kept_from: float | None = None
     """Room is kept for the group, as pods of its owner that come before it have their places: since when they
-    run, or infinity where that is not known. None if no room is kept."""
+    have, or infinity where that is not known. None if no room is kept."""
     owned_by: str = ""
     """The kind and the key of the owner, if it creates pods once others are scheduled or ready."""
 

@@ -76,6 +76,8 @@ class Overlay:
         self._departures = PodDepartures(policy, clock)
         self.volumes = PromisedVolumes(state)
         self._assumed: dict[str, Assumption] = {}
+        self._seated_at: dict[str, datetime] = {}
+        """When pods were sent to their nodes, until these say when they started."""
         self._promises: dict[str, Assumption] = {}
         """Places that we keep and the API server does not show; no node where one is taken back."""
         self._holds: dict[tuple[HoldCause, str], OverlayHold] = {}
@@ -96,6 +98,7 @@ class Overlay:
         if is_over(pod) and not holds:
             self._departures.gone(key)
         pod = self._as_promised(key, self._as_assumed(key, self._as_made(key, pod)))
+        pod = self._as_started(key, pod)
         promised = "" if pod.spec.node_name else pod.status.nominated_node_name
         counts = key not in self.stand_ins and (holds or not is_over(pod))
         if counts and self._departures.put(key, pod):
@@ -108,6 +111,7 @@ class Overlay:
         """There is no such pod any more."""
         self._assumed.pop(key, None)
         self._promises.pop(key, None)
+        self._seated_at.pop(key, None)
         self._departures.gone(key)
 
     def _show_again(self, key: str) -> None:
@@ -132,6 +136,17 @@ class Overlay:
             return pod
         return on_node(pod, assumed.node)
 
+    def _as_started(self, key: str, pod: WatchedPod) -> WatchedPod:
+        """Since when it has its node, until the kubelet says when it has started it: room that is kept for
+        pods that come after it is kept from then on."""
+        since = self._seated_at.get(key)
+        if since is None:
+            return pod
+        if pod.status.start_time is not None or is_over(pod) or not pod.spec.node_name:
+            del self._seated_at[key]
+            return pod
+        return msgspec.structs.replace(pod, status=msgspec.structs.replace(pod.status, start_time=since))
+
     def _as_promised(self, key: str, pod: WatchedPod) -> WatchedPod:
         promise = self._promises.get(key)
         if promise is None:
@@ -154,7 +169,11 @@ class Overlay:
 
     def assume(self, key: str, uid: str, node: str) -> bool:
         """Take the pod as seated from now on; False if it is no longer the pod that was decided."""
-        return self._suppose(self._assumed, key, uid, node)
+        self._seated_at[key] = datetime.now(UTC)
+        if self._suppose(self._assumed, key, uid, node):
+            return True
+        del self._seated_at[key]
+        return False
 
     def _suppose(self, supposed: dict[str, Assumption], key: str, uid: str, node: str) -> bool:
         pod = self._waiting.get(key)
@@ -168,6 +187,7 @@ class Overlay:
         """These were not bound after all: they wait again, as the API server has them."""
         for key in keys:
             if self._assumed.pop(key, None) is not None:
+                self._seated_at.pop(key, None)
                 self._show_again(key)
         self._changed()
 

@@ -30,7 +30,7 @@ TWO_DAYS = 2 * 24 * 60
 
 REASONS: dict[IdleReason, str] = {
     "Starting": "a group starts on them now",
-    "Promised": "held for a group until other pods have left",
+    "Promised": "held for a group: other pods leave for it, or its own are not created yet",
     "NotManaged": "the policy (nodes.managed) leaves the nodes to other schedulers",
     "NotReady": "the nodes are not ready",
     "Cordoned": "the nodes are cordoned",

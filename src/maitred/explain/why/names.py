@@ -286,8 +286,8 @@ class Names:
             return f"there is no pod of a {title} {key}{near}"
         awaited = next((view for view in self.snapshot.awaited if view.group.key == key), None)
         if awaited is not None:
-            pods = counted(awaited.coming, "pod")
-            return f"no pod of {key} waits: {awaited.owned_by} has yet to create {pods} of it; ask about that"
+            coming = counted(awaited.coming, "pod")
+            return f"no pod of {key} waits: {awaited.owned_by} has yet to create {coming} of it"
         return f"there is no {title or kind or 'group, pod or workload'} {key}{near}"
 
     def _namespaces(self, keys: Iterable[str]) -> set[str]:
