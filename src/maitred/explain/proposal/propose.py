@@ -163,7 +163,7 @@ class Asked:
         for view in self.situation.snapshot.groups:
             if view.group.key in proposed.groups and view.later is not None:
                 later = " and ".join(f"{counted(pods, 'pod')} of {key}" for key, pods in view.later.groups)
-                yield f"room is counted for {later} too, created once the others are scheduled or ready"
+                yield f"room is counted for {later} too, created once these run"
         if outcome == "waits" and self.plan.search_exhausted:
             yield CUT_SHORT
 

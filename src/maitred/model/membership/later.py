@@ -14,6 +14,7 @@ from itertools import islice
 from maitred.model.group import Group
 from maitred.model.membership.owners import group_from_owners
 from maitred.model.membership.source import JOB, RAY_CLUSTER, GroupId
+from maitred.model.membership.stages import SUBMITTER
 from maitred.model.membership.words import said_by
 from maitred.model.meta import key_of
 from maitred.model.objects import Object
@@ -98,12 +99,14 @@ def _group_of(owner: Object, replicas: Replicas, known: Found) -> LaterGroup | N
 
 
 def _submitter(owner: RayJob, replicas: Replicas, known: Found) -> LaterGroup | None:
-    """The pod that submits the job is a group of one."""
+    """The pod that submits the job is a group of one. Once the job has a status beyond these it is there."""
+    if owner.status.job_deployment_status not in ("", "Initializing"):
+        return None
     namespace = owner.metadata.namespace or "default"
     cluster = known.find(RayCluster, f"{namespace}/{owner.status.ray_cluster_name or owner.metadata.name}")
     if cluster is None:
         return None
-    key = f"{namespace}/{replicas.owner.name}"
+    key = f"{namespace}/{replicas.owner.name}-{SUBMITTER}"
     before = GroupId(RAY_CLUSTER, key_of(cluster.metadata), cluster.metadata.uid)
     return LaterGroup(GroupId(JOB, key, replicas.owner.uid), Group(key), (before,))
 
