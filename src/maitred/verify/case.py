@@ -7,6 +7,7 @@ from functools import cached_property
 from .fields import Doc
 from .filters import place
 from .groups import Group, by_pod
+from .later import Links
 from .objects import NOT_READY, Cluster, Node
 from .pods import Pod
 from .policy import Policy
@@ -78,6 +79,13 @@ class Case:
     nominations: list[Bind] = field(default_factory=list)
     evictions: list[Eviction] = field(default_factory=list)
     kept: list[Bind] = field(default_factory=list)
+    links: Links = field(default_factory=Links)
+    along: list[Bind] = field(default_factory=list)
+    """Pods that are not there, in the room that the Plan keeps for them beside those that it binds."""
+    reserved: list[Bind] = field(default_factory=list)
+    """Those in the room that it keeps for groups that come next, and stand-ins for their waiting members."""
+    vague: bool = False
+    """It is not known which of these pods is where."""
 
     def __post_init__(self) -> None:
         self.group_of = by_pod(self.groups)
@@ -96,6 +104,20 @@ class Case:
     @property
     def exhausted(self) -> bool:
         return self.plan.flag("searchExhausted")
+
+    @cached_property
+    def _held(self) -> dict[str, list[Doc]]:
+        found: dict[str, list[Doc]] = {}
+        for hold in self.plan.docs("holds"):
+            found.setdefault(hold.text("group"), []).append(hold)
+        return found
+
+    def held_for(self, key: str) -> list[Doc]:
+        """What the Plan says of room that it keeps for a group."""
+        return self._held.get(key, [])
+
+    def held_count(self, key: str) -> int:
+        return sum(hold.integer("pods") for hold in self.held_for(key))
 
     @cached_property
     def after(self) -> World:
@@ -207,6 +229,13 @@ class Case:
         """The groups that wait for their victims, in the order in which they were decided."""
         found = [group for group in self.groups if group.pending and "Preempting" in self.verdicts(group)]
         return sorted(found, key=turn)
+
+    def is_vague(self, group: Group) -> bool:
+        """Whether there is room that it may not have, or needs, of which the Plan does not say where it is:
+        of a group that waits for its victims, the pods that come later have been promised room too."""
+        ahead = (other for other in self.preempting if other is not group and rank(other) >= rank(group))
+        promised = any(self.links.coming(other) for other in ahead)
+        return self.vague or promised or self.links.is_unclear(group)
 
     @cached_property
     def _evicted_for(self) -> dict[str, list[Eviction]]:

@@ -52,7 +52,7 @@ def _judge_node(case: Case, node: Node, floor: float, holders: list[Pod]) -> Ite
 def held_against(case: Case, group: Group) -> list[Bind]:
     """The places that the Plan leaves to others though nobody is bound there, and that bind this group:
     a promise holds against equals and lesser groups, and not against those who rank higher."""
-    seats = (*case.nominations, *undecided(case))
+    seats = (*case.nominations, *case.reserved, *undecided(case))
     return [seat for seat in seats if _binds(case, seat, group)]
 
 

@@ -9,8 +9,8 @@ from .objects import Node
 from .pods import ClaimUse, Pod, term_matches
 from .policy import Template
 from .selectors import matches
-from .trees import placement_of
 from .volumes import claim_of
+from .whole import place_whole
 from .world import World, world_of
 
 MIRROR = "kubernetes.io/config.mirror"
@@ -37,9 +37,10 @@ def disproof(case: Case, group: Group) -> dict[str, str] | None:
     if group.problems or group.quorum is None:
         return None
     need = group.anew
-    if group.short:
+    if group.short or case.links.is_unclear(group):
         return None
-    world = empty_world(case, need)
+    link = case.links.of(group)
+    world = empty_world(case, need + len(case.links.coming(group)))
     managed = case.policy.managed
     nodes = [n for n in world.cluster.nodes.values() if managed is None or matches(managed, n.labels)]
     ways = [(group.active, need)]
@@ -47,7 +48,7 @@ def disproof(case: Case, group: Group) -> dict[str, str] | None:
         ways.append((group.pending, need - len(group.staying)))
     for members, missing in ways:
         pods = [_assume_others(world, group, pod) for pod in members]
-        seats = placement_of(world, group, pods, missing, nodes) if missing > 0 else None
+        seats = place_whole(world, group, link, pods, missing, nodes) if missing > 0 else None
         if seats is not None:
             return {pod: node.name for pod, node in seats.items()}
     return None

@@ -19,6 +19,7 @@ from .order import stuck
 from .pods import Pod
 from .reading import read_case
 from .receipts import judge_receipts
+from .room import judge_room
 from .selectors import matches
 from .silence import judge_silence
 from .trees import Tree, judge_parts, rule_of
@@ -51,6 +52,7 @@ def verify(
         *judge_nominations(case),
         *judge_need(case),
         *judge_holds(case),
+        *judge_room(case),
     }
     found |= {*judge_receipts(case), *judge_silence(case), *judge_impossible(case), *judge_parts(case)}
     return sorted(found)

@@ -46,9 +46,13 @@ def owners_of(pod: Pod, cluster: Cluster) -> Owners:
         found = cluster.owners.get("LeaderWorkerSet", {}).get(f"{pod.namespace}/{name}")
         if found is None:
             return Owners((), ("LeaderWorkerSet", name, ""))
-        above = _climb(pod.namespace, controller(found.doc("metadata")), cluster)
-        return Owners((("LeaderWorkerSet", found), *above.known))
+        return Owners((("LeaderWorkerSet", found), *above_owner(found, cluster)))
     return _climb(pod.namespace, pod.controller, cluster)
+
+
+def above_owner(doc: Doc, cluster: Cluster) -> tuple[Above, ...]:
+    meta = doc.doc("metadata")
+    return _climb(meta.text("namespace") or "default", controller(meta), cluster).known
 
 
 def _climb(namespace: str, owner: tuple[str, str, str] | None, cluster: Cluster) -> Owners:
@@ -81,7 +85,7 @@ def place_of(pod: Pod, cluster: Cluster, policy: Policy) -> Place:
     if policy.owners == "gang" and not spoken:
         found = gang_of(pod, owners.known)
         if found is not None:
-            return _in_gang(pod, owners, *found)
+            return in_gang(pod, owners.known, *found)
         kind, name, uid = owners.missing
         if kind in MAKERS:
             index = f"-{pod.labels[f'{LWS}group-index']}" if kind == "LeaderWorkerSet" else ""
@@ -89,7 +93,7 @@ def place_of(pod: Pod, cluster: Cluster, policy: Policy) -> Place:
     return _by_job(pod, cluster, policy, wishes, made)
 
 
-def _in_gang(pod: Pod, owners: Owners, kind: str, doc: Doc, gang: Gang) -> Place:
+def in_gang(pod: Pod, owners: tuple[Above, ...], kind: str, doc: Doc, gang: Gang) -> Place:
     meta = doc.doc("metadata")
     parts = [
         meta.text("name"),
@@ -97,7 +101,7 @@ def _in_gang(pod: Pod, owners: Owners, kind: str, doc: Doc, gang: Gang) -> Place
         gang.suffix,
     ]
     key = f"{pod.namespace}/{'-'.join(part for part in parts if part)}"
-    above = owners.known[[one for _, one in owners.known].index(doc) :]
+    above = owners[[one for _, one in owners].index(doc) :]
     return Place(kind, key, meta.text("uid"), gang, above)
 
 

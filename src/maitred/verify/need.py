@@ -11,8 +11,9 @@ from .objects import Node
 from .order import misfits
 from .pods import Pod
 from .rules import Bind
-from .trees import placement_of, rule_of
+from .trees import rule_of
 from .units import Sacrifice, Unit, sacrifices
+from .whole import place_whole
 from .world import World
 
 PARTS = 500
@@ -30,7 +31,9 @@ def judge_need(case: Case) -> Iterator[Breach]:
     for sacrifice in sacrifices(case):
         if sacrifice.units:
             scene = _Scene(case, sacrifice)
-            yield from _judge_units(scene, sacrifice)
+            preemptor = sacrifice.preemptor
+            if not case.links.coming(preemptor) and not case.is_vague(preemptor):
+                yield from _judge_units(scene, sacrifice)
             yield from _judge_whether(case, sacrifice)
             yield from _judge_heir(case, sacrifice.preemptor, scene)
 
@@ -96,8 +99,9 @@ def _binds_before(case: Case, preemptor: Group) -> list[Bind]:
     """
     pods = [pod for pod, _ in (*case.binds, *case.nominations)]
     if any(pod.affinity or pod.anti_affinity or pod.spreads for pod in pods):
-        return case.binds
-    return [(pod, node) for pod, node in case.binds if not _lesser(case.group_of[pod.key], preemptor)]
+        return [*case.binds, *case.along]
+    binds = (*case.binds, *case.along)
+    return [(pod, node) for pod, node in binds if not _lesser(case.group_of[pod.key], preemptor)]
 
 
 def _held_before(case: Case, preemptor: Group) -> list[Bind]:
@@ -107,7 +111,9 @@ def _held_before(case: Case, preemptor: Group) -> list[Bind]:
         later = rank(other) == rank(preemptor) and turn(other) > turn(preemptor)
         return later or (rank(other) >= rank(preemptor) and not case.allowed(other))
 
-    return [seat for seat in case.kept if counts(case.group_of[seat[0].key])]
+    kept = [seat for seat in case.kept if counts(case.group_of[seat[0].key])]
+    next_ones = [seat for seat in case.reserved if rank(case.group_of[seat[0].key]) >= rank(preemptor)]
+    return [*kept, *next_ones]
 
 
 def _lesser(group: Group, other: Group) -> bool:
@@ -120,12 +126,18 @@ def _judge_whether(case: Case, sacrifice: Sacrifice) -> Iterator[Breach]:
     Not asked where the Plan says that it gave up, nor of members for whom a fuller cluster can be better.
     """
     group = sacrifice.preemptor
-    moving = any(pod.affinity or pod.spreads or pod.devices for pod in group.pending)
+    pods = (*group.pending, *case.links.coming(group))
+    moving = any(pod.affinity or pod.spreads or pod.devices for pod in pods)
     unknown = any(pod.node_name not in case.cluster.nodes for pod in group.staying)
     if not group.needed or moving or unknown or case.exhausted or case.is_hour_missing:
         return
+    if case.is_vague(group):
+        return
     world = crowded(case, group, leaving=False)
-    seats = placement_of(world, group, group.pending, group.needed, case.managed(), case.staying(group))
+    link, staying = case.links.of(group), case.staying(group)
+    anchors = [] if link is None else [seat for one in link.before for seat in case.staying(one)]
+    nodes = case.managed()
+    seats = place_whole(world, group, link, group.pending, group.needed, nodes, staying, anchors)
     if seats is not None:
         words = shown({pod: node.name for pod, node in seats.items()})
         leaving = "once terminating pods are gone, its quorum fits without evictions"
@@ -140,7 +152,7 @@ def _judge_heir(case: Case, group: Group, scene: _Scene) -> Iterator[Breach]:
     ahead, seats = _waiting_ahead(case, group), case.nominated(group)
     if len(ahead) != 1 or len(seats) != 1 or group.needed != 1 or case.exhausted:
         return
-    if any(map(_looks_around, (*ahead, *group.pending))) or group.slice_size:
+    if any(map(_looks_around, (*ahead, *group.pending))) or group.slice_size or case.links.of(group):
         return
     world = scene.world.copy()
     for pod, node in scene.nominated:

@@ -58,6 +58,8 @@ def _broken(case: Case, group: Group) -> bool:
     seats, managed = promised(case, group.pending), case.policy.managed
     if case.bound(group) or group.gated or case.invalid(group) or len(seats) != group.needed:
         return False
+    if case.links.of(group) is not None or case.links.is_unclear(group):
+        return False  # it needs room for others, too
     if not group.met({pod.key for pod, _ in seats}):
         return False
     if case.is_hour_missing:
@@ -68,9 +70,9 @@ def _broken(case: Case, group: Group) -> bool:
         return False
     if rule_of(group, case.staying(group), seats) is not None:
         return False
-    held = (*case.nominations, *undecided(case))
+    held = (*case.nominations, *case.reserved, *undecided(case))
     others = [seat for seat in held if case.group_of[seat[0].key] is not group]
-    if not misfits(case.once_gone((), case.binds), [*others, *seats]):
+    if not misfits(case.once_gone((), [*case.binds, *case.along]), [*others, *seats]):
         return True
     pods = [pod for pod, _ in (*seats, *case.nominations, *case.binds)]
     if any(pod.affinity or pod.anti_affinity or pod.spreads or pod.claims or pod.devices for pod in pods):

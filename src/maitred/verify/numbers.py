@@ -36,13 +36,23 @@ class Measure:
         """
         if self.seated:
             return {1}
-        anew = {self.group.anew} if self.verdict == "Impossible" else set()
-        return {self.group.needed or 0} | anew
+        later = len(self.coming)
+        own = {self.group.needed or 0} | ({self.group.anew} if self.verdict == "Impossible" else set())
+        # Where each follows another into its domain, all that wait are needed.
+        link = self.case.links.of(self.group)
+        bonded = {len(self.group.pending)} if link is not None and link.bonds else set()
+        return {count + later for count in own | bonded}
+
+    @cached_property
+    def coming(self) -> list[Pod]:
+        """Pods that are not there, for which there must be room as well."""
+        return self.case.links.coming(self.group)
 
     @cached_property
     def roomiest(self) -> World:
         """In its turn, with all that was bound to others before for certain, and with what is bound to it."""
-        return self._with(self.case.before, [*self._ahead[0], *self.case.bound(self.group)])
+        own = [seat for seat in self.case.along if self.case.group_of[seat[0].key] is self.group]
+        return self._with(self.case.before, [*self._ahead[0], *self.case.bound(self.group), *own])
 
     @cached_property
     def tightest(self) -> World:
@@ -102,7 +112,7 @@ class Measure:
     @cached_property
     def plain(self) -> bool:
         """Whether copies on each node can be counted one node at a time: one shape, no ties between pods."""
-        pods = self.group.pending
+        pods, link = [*self.group.pending, *self.coming], self.case.links.of(self.group)
         ties = any(
             p.affinity or p.anti_affinity or p.spreads or p.ports or p.claims or p.devices for p in pods
         )
@@ -110,7 +120,8 @@ class Measure:
             ties
             or self.group.topology
             or self.group.slice_size
-            or not pods
+            or not self.group.pending
+            or (link is not None and bool(link.bonds or link.shared or link.topologies))
             or self.group.leaves != [self.group]
         ):
             return False
@@ -221,7 +232,7 @@ def _judge_request(measure: Measure, detail: Doc) -> Iterator[str]:
         return
     resource = detail.text("resource")
     requested, largest = _amount(detail, "requested", resource), _amount(detail, "largest", resource)
-    asked = {pod.requests.get(resource, 0) for pod in measure.group.active}
+    asked = {pod.requests.get(resource, 0) for pod in (*measure.group.active, *measure.coming)}
     if requested not in asked:
         yield f"requested is {requested} of {resource}, the members ask for {sorted(asked)}"
     sizes = _largest(measure, resource)
@@ -237,7 +248,7 @@ def _largest(measure: Measure, resource: str) -> set[int]:
     every = list(world.cluster.nodes.values())
     here = [node for node in every if node.name in measure.case.cluster.nodes]
     fixed = FILTERS.keys() - {"node choice", "taints"}
-    members = measure.group.active
+    members = [*measure.group.active, *measure.coming]
     chosen = [node for node in every if any(why_not(world, pod, node, fixed) is None for pod in members)]
     sizes = set()
     for nodes in (every, here, chosen):
@@ -318,12 +329,13 @@ def _judge_priority(measure: Measure, detail: Doc) -> Iterator[str]:
     case = measure.case
     if detail.given("ahead") and not detail.items("ahead"):
         yield "it names no group that goes first"
-    places = (*case.binds, *case.nominations, *case.kept)
+    places = (*case.binds, *case.nominations, *case.kept, *case.reserved)
+    everyone = [*case.groups, *case.links.hosts()]
     favoured = {case.group_of[pod.key].key for pod, _ in places}
     for name in detail.texts("ahead"):
         if name not in favoured:
             yield f"it says that {name} goes first, but no member of that is bound or nominated"
-        elif all(comes_after(case, group, measure.group) for group in case.groups if group.key == name):
+        elif all(comes_after(case, group, measure.group) for group in everyone if group.key == name):
             yield f"it says that {name} goes first, but that comes after it"
 
 

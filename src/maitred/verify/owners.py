@@ -90,7 +90,7 @@ def _job_set(doc: Doc, below: Sequence[Above], pod: Pod) -> Gang | None:
     starts = {job.text("name"): _start(doc, number, job, apart) for number, job in enumerate(jobs)}
     mates = [job for job in jobs if starts[job.text("name")] == starts[role]]
     first = mates[0].text("name") if len(set(starts.values())) > 1 else ""
-    waits = {job.text("name") for job in mates if _waits_for_first(doc, job)}
+    waits = {job.text("name") for job in mates if waits_for_first(doc, job)}
     follows = (
         pod.annotations.get(INDEX, pod.labels.get(INDEX, "0")) != "0" and EXCLUSIVE_JOBS in pod.annotations
     )
@@ -130,7 +130,7 @@ def _start(doc: Doc, number: int, job: Doc, apart: bool) -> tuple[object, ...]:
     return number if ordered else 0, tuple(sorted(needs)), job.text("name") if apart else ""
 
 
-def _waits_for_first(doc: Doc, job: Doc) -> bool:
+def waits_for_first(doc: Doc, job: Doc) -> bool:
     """Whether the pods of its Jobs are created when the first of them is scheduled."""
     template = job.doc("template")
     places = [doc.doc("metadata").strings("annotations"), template.doc("metadata").strings("annotations")]

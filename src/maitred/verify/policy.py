@@ -56,6 +56,8 @@ class Policy:
     """Whether a Job that runs all of its indexes at once is a gang without saying so."""
     owners: str = "gang"
     """And so what an operator's object makes at once."""
+    keep_room: int = 30 * 60_000
+    """For how many thousandths of a second room is kept for pods that come next."""
 
     def level(self, name: str) -> str:
         """The node label behind a level's name; any other name is a label key itself."""
@@ -79,6 +81,7 @@ def read_policy(raw: dict[str, Any] | None) -> Policy:
         order=doc.text("order", PRIORITY),
         jobs=doc.doc("workloads").text("jobs", "gang"),
         owners=doc.doc("workloads").text("owners", "gang"),
+        keep_room=_keep_room(doc.doc("workloads")),
     )
 
 
@@ -97,6 +100,13 @@ def _preemption(doc: Doc) -> Preemption:
         protectors=label_selector(rules.doc("protection"), "namespaces"),
         protected_devices=_count(rules.doc("protection"), "devicesPerNamespace"),
     )
+
+
+def _keep_room(workloads: Doc) -> int:
+    found = duration(workloads.text("keepRoom", "30m"))
+    if found is None:
+        raise workloads.error("keepRoom", "must be a duration such as 10m")
+    return found
 
 
 def _grace_limit(rules: Doc) -> int | None:

@@ -56,7 +56,8 @@ def _in_turn(case: Case, group: Group, held: list[Bind]) -> World:
 
     gone = [e.pod for other in case.preempting if above(other) for e in case.evicted_for(other)]
     undecided = [seat for seat in held if not case.allowed(case.group_of[seat[0].key])]
-    decided = [seat for seat in (*case.binds, *case.nominations) if above(case.group_of[seat[0].key])]
+    every = (*case.binds, *case.along, *case.nominations, *case.reserved)
+    decided = [seat for seat in every if above(case.group_of[seat[0].key])]
     return case.once_gone(gone, [*decided, *undecided])
 
 

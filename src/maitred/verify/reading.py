@@ -8,10 +8,12 @@ from .case import Case, Eviction, breach
 from .fields import Doc
 from .group_reading import read_groups
 from .groups import Group
+from .later import read_links
 from .objects import read_allocation, read_cluster
 from .pods import Pod
 from .policy import read_policy
 from .promises import kept
+from .room import seat_held
 from .times import thousandths
 from .trees import read_trees
 
@@ -29,9 +31,11 @@ def read_case(
         cluster.allocations[claim.text("claim")] = read_allocation(claim)
     time = None if now is None else thousandths(now.timestamp())
     case = Case(cluster, rules, read_trees(read_groups(cluster, rules), cluster), scheduler, time, doc)
+    case.links = read_links(cluster, case.groups, rules)
     _read_binds(case)
     _read_nominations(case)
     _read_evictions(case)
+    seat_held(case)
     case.kept = kept(case)
     return case
 

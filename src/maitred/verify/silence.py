@@ -7,7 +7,7 @@ from .fields import Doc
 from .groups import Group
 from .holds import crowded
 from .numbers import Measure, judge_numbers
-from .trees import placement_of
+from .whole import place_whole
 
 VERDICTS = frozenset({"Scheduled", "Preempting", "Waiting", "Impossible", "Invalid"})
 ROOM = frozenset({"Capacity", "Fragmentation", "Topology", "Health", "Affinity", "Volume", "Priority"})
@@ -51,7 +51,7 @@ def _judge_entry(case: Case, group: Group, entry: Doc) -> Iterator[Breach]:
             yield breach(7, group.key, f"{category} without a message")
     if verdict == "Scheduled":
         yield from _judge_domains(case, group, entry)
-    if verdict != "Invalid" and not group.problems and not group.missing:
+    if verdict != "Invalid" and not group.problems and not group.missing and not case.is_vague(group):
         measure = Measure(case, group, verdict)
         for number, blocker in enumerate(blockers):
             for problem in judge_numbers(measure, blocker, first=number == 0):
@@ -91,10 +91,14 @@ def _seats_left(case: Case, group: Group) -> dict[str, str] | None:
     of later groups may have opened a place that was closed when this one was decided.
     """
     needed = group.needed
-    moving = any(pod.affinity or pod.spreads or pod.devices for pod in group.pending)
+    pods = (*group.pending, *case.links.coming(group))
+    moving = any(pod.affinity or pod.spreads or pod.devices for pod in pods)
     unknown = any(pod.node_name not in case.cluster.nodes for pod in group.staying)
-    if needed is None or needed <= 0 or moving or unknown or case.exhausted:
+    link = case.links.of(group)
+    if needed is None or needed <= 0 or moving or unknown or case.exhausted or case.is_vague(group):
         return None
     world = crowded(case, group, leaving=True)
-    seats = placement_of(world, group, group.pending, needed, case.managed(), case.seats(group))
+    before = [] if link is None else link.before
+    anchors = [seat for one in before for seat in case.staying(one)]
+    seats = place_whole(world, group, link, group.pending, needed, case.managed(), case.seats(group), anchors)
     return None if seats is None else {pod: node.name for pod, node in seats.items()}

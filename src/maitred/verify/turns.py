@@ -14,7 +14,7 @@ def bound_ahead(case: Case, group: Group) -> tuple[list[Bind], list[Bind]]:
     after everybody else.
     """
     surely, maybe = list[Bind](), list[Bind]()
-    for bind in case.binds:
+    for bind in (*case.binds, *case.along):
         other = case.group_of[bind[0].key]
         if other is group or comes_after(case, other, group):
             continue
@@ -40,8 +40,10 @@ def _comes_before(case: Case, other: Group, group: Group) -> bool:
 
 
 def _older(case: Case, one: Group, other: Group) -> bool:
-    """Whether one of two groups of a rank is known to come first. Promises change the order, and so may the
-    age of a PodGroup or an owner."""
+    """Whether one of two groups of a rank is known to come first. Promises change the order, and room that is
+    kept; and so may the age of a PodGroup or an owner."""
+    if any(group in case.links.hosts() for group in (one, other)):
+        return False
     if any(pod.nominated or pod.controller for group in (one, other) for pod in group.members):
         return False
     ages = [seniority(group)[1] for group in (one, other)]
