@@ -290,7 +290,7 @@ CONFLICTS: dict[str, tuple[list[Obj], str]] = {
         [*pods("p", 2, annotations={**X_K8S, MIN_COUNT: "2"}), foreign("scheduling.x-k8s.io/v1alpha1", 1)],
         "Coscheduling group default/g has a quorum of 1, and maitred.dev/min-count says 2",
     ),
-    "nobody says how many": (pods("p", 2, annotations=X_K8S), "there is no PodGroup of that name"),
+    "nobody says how many": (pods("p", 2, annotations=X_K8S), "no PodGroup of this name that can be read"),
     "a count that is no number": (
         pods("p", 2, annotations={f"{KOORDINATOR}name": "g", f"{KOORDINATOR}min-available": "both"}),
         "min-available: 'both' is not a whole number",

@@ -6,6 +6,7 @@ import pytest
 
 from tests.decide.preempting import band, decided, evicted, lone, receipt, running
 from tests.oracle.builders import Obj, metadata, node
+from tests.support import NOON
 
 AS_WRITTEN = {"workloads": {"jobs": "as-written", "owners": "as-written"}}
 """Pods are in the groups that they name, and in no others: here it is the owners that hold them together."""
@@ -219,6 +220,26 @@ def test_the_surplus_of_an_elastic_owner_goes_alone_and_the_owner_stays() -> Non
     plan = full_house(owner("RayCluster", "ray"), *members)
     assert len(evicted(plan)) == 1
     assert departure(plan, evicted(plan)[0]) == ("delete", "RayCluster ray")
+
+
+@pytest.mark.parametrize(
+    "labels", [{"ray.io/node-type": "head"}, {"training.kubeflow.org/job-role": "master"}], ids=str
+)
+@pytest.mark.parametrize("selector", [{}, {"kubernetes.io/hostname": "n0"}], ids=["any", "its node"])
+def test_a_pod_that_the_others_cannot_do_without_is_no_surplus(labels: Obj, selector: Obj) -> None:
+    """Though it is the cheapest to lose, the others would end with it: another leaves, or all of them do."""
+    members = band("a", ["n0", "n1", "n2"], 2)
+    members[1]["metadata"]["labels"] = labels
+    members[1]["status"]["startTime"] = NOON
+    for one in members[1:]:
+        one["metadata"]["ownerReferences"] = [reference("RayCluster", "ray")]
+    preemptor = lone()
+    preemptor["spec"]["nodeSelector"] = selector
+    stays = running("stays", "n3", priority=1000)
+    objects = [*NODES, owner("RayCluster", "ray"), *members, stays, preemptor]
+    plan = decided(objects, policy=AS_WRITTEN)
+    assert len(evicted(plan)) == (3 if selector else 1)
+    assert selector or "a-0" not in evicted(plan)
 
 
 # ---- LeaderWorkerSets, which cannot be suspended

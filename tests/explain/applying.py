@@ -54,11 +54,27 @@ def applied(objects: list[Obj], group: str, detail: Obj) -> list[Obj]:
     """The objects of a cluster in which somebody has followed a remedy for the group."""
     changed = copy.deepcopy(objects)
     kind = detail["kind"]
+    if "part" in detail:
+        return _part(changed, detail)
     if kind in LOOSENED:
         for pod in pending(changed, group):
             LOOSENED[kind](pod["spec"], detail)
         return changed
     return list(APPLIED[kind](changed, group, detail))
+
+
+def _part(objects: list[Obj], detail: Obj) -> list[Obj]:
+    """A PodGroup or a CompositePodGroup of a tree with what is in the detail."""
+    kinds = ("PodGroup", "CompositePodGroup")
+    (part,) = (one for one in objects if one["kind"] in kinds and key(one) == detail["part"])
+    if detail["kind"] == "topology":
+        part["spec"]["schedulingConstraints"] = {"topology": [{"key": detail["to"]}] if detail["to"] else []}
+        return objects
+    (field,) = part["spec"]["schedulingPolicy"]["gang"]
+    assert field == {"members": "minCount", "parts": "minGroupCount"}[detail["counts"]]
+    assert part["spec"]["schedulingPolicy"]["gang"][field] == detail["from"]
+    part["spec"]["schedulingPolicy"]["gang"][field] = detail["to"]
+    return objects
 
 
 def _quorum(objects: list[Obj], group: str, detail: Obj) -> list[Obj]:
@@ -104,7 +120,21 @@ def marks(obj: Obj) -> Iterator[dict[str, str]]:
 
 def members(objects: list[Obj], group: str) -> list[Obj]:
     jobs = {key(o) for o in objects if o["kind"] == "Job" and is_gang(o)}
-    return [o for o in objects if o["kind"] == "Pod" and group_of(o, jobs) == group]
+    groups = below(objects, group)
+    return [o for o in objects if o["kind"] == "Pod" and group_of(o, jobs) in groups]
+
+
+def below(objects: list[Obj], group: str) -> set[str]:
+    """The group, and all that are in it if it is a tree."""
+    found, namespace = {group}, group.split("/")[0]
+    parents = {
+        key(o): f"{namespace}/{name}"
+        for o in objects
+        if (name := o.get("spec", {}).get("parentCompositePodGroupName"))
+    }
+    while more := {one for one, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found
 
 
 def is_gang(job: Obj) -> bool:

@@ -21,6 +21,7 @@ from maitred.model.membership.treatment import (
     PREFIXES,
 )
 from maitred.model.meta import Timestamp
+from maitred.model.protection import FOREIGN_EXEMPTIONS
 from tests.cli.importing import import_check
 from tests.explain.supposing import listed
 from tests.support import NOON, Obj, policy_of
@@ -54,12 +55,14 @@ def test_what_membership_reads_of_others_has_a_row_and_what_is_honoured_is_read(
     rows = {row.key: row.treated for row in KEYS_OF_OTHERS}
     assert len(rows) == len(KEYS_OF_OTHERS)
     assert set(rows) >= conventions.KEYS
-    assert {key for key, treated in rows.items() if treated.treatment == HONOURED} <= conventions.KEYS
+    honoured = {key for key, treated in rows.items() if treated.treatment == HONOURED}
+    assert honoured <= conventions.KEYS | set(FOREIGN_EXEMPTIONS)
+    assert set(FOREIGN_EXEMPTIONS) <= honoured
 
 
-def test_what_is_read_and_not_honoured_is_the_name_of_a_queue() -> None:
+def test_what_is_read_and_not_honoured_is_the_name_of_a_queue_or_the_size_of_segments() -> None:
     read = {row.key for row in KEYS_OF_OTHERS if row.treated.treatment != HONOURED} & conventions.KEYS
-    assert read == set(conventions.QUEUES)
+    assert read == {*conventions.QUEUES, conventions.KAI_SEGMENTS}
 
 
 def test_every_kind_of_pod_group_that_is_read_has_its_quorum_in_the_table() -> None:
@@ -100,9 +103,36 @@ def test_words_that_others_use_too_are_only_told_where_they_are_meant() -> None:
 
 
 def test_a_value_that_means_what_happens_anyway_changes_nothing() -> None:
-    same, other = ({"volcano.sh/preemptable": value} for value in ("true", "false"))
+    same, other = ({"yunikorn.apache.org/allow-preemption": value} for value in ("true", "false"))
     assert not checked(pod(annotations=same)).changes
     assert checked(pod(annotations=other)).changes
+
+
+@pytest.mark.parametrize(("key", "words"), FOREIGN_EXEMPTIONS.items())
+def test_what_exempts_a_pod_from_preemption_is_honoured_and_what_cannot_be_read_is_told(
+    key: str, words: dict[str, bool]
+) -> None:
+    for word in words:
+        assert not checked(pod(annotations={key: word})).changes
+    check = checked(pod(annotations={key: "semi"}))
+    assert [treatment for _, _, treatment, _ in told(check)] == ["approximated"]
+    assert check.changes
+
+
+def test_of_slices_within_slices_it_is_said_that_the_last_layer_counts() -> None:
+    layers = ['{"topology": "block", "size": 4}', '{"topology": "rack", "size": 2}']
+    for count, treatment in ((1, "honoured"), (2, "approximated")):
+        check = checked(pod(annotations={conventions.KUEUE_LAYERS: f"[{', '.join(layers[:count])}]"}))
+        assert told(check) == [("Kueue", conventions.KUEUE_LAYERS, treatment, treatment == "approximated")]
+
+
+def test_a_field_of_a_pod_group_that_nobody_knows_is_told_as_ignored() -> None:
+    about = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup", "metadata": {"name": "g"}}
+    check = checked({**about, "spec": {"minMember": 2, "someNewField": {"a": 1}}})
+    assert told(check) == [
+        ("Volcano", "minMember", "honoured", False),
+        ("Volcano", "someNewField", "ignored", True),
+    ]
 
 
 def test_pods_of_another_scheduler_are_not_ours() -> None:

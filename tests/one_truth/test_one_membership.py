@@ -70,6 +70,9 @@ LANGUAGES = [
     {"kueue.x-k8s.io/queue-name": "q", "kueue.x-k8s.io/podset-required-topology": "rack"},
     {"armadaproject.io/gangId": "g", "armadaproject.io/gangCardinality": "two"},
     {"godel.bytedance.com/pod-group-name": "g"},
+    {"scheduling.volcano.sh/group-name": "g", "scheduling.k8s.io/group-name": "h"},
+    {"scheduling.volcano.sh/group-name": "g", "scheduling.volcano.sh/group-min-member": "3"},
+    {"pod-group-name": "g", "kai.scheduler/batch-min-member": "2", "kai.scheduler/segment-size": "2"},
 ]
 SPEECH = st.sampled_from([{}, {}, {}, *LANGUAGES])
 

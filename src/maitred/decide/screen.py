@@ -166,8 +166,8 @@ def _level_problems(request: TopologyRequest, context: Context) -> Iterable[str]
     """Levels that contradict each other, as far as the order of levels is known."""
     if request.annotated and context.key(request.annotated) != context.key(request.required):
         yield (
-            f"annotation {TOPOLOGY_REQUIRED}: {request.annotated} contradicts spec.schedulingConstraints, "
-            f"which requires {request.required}"
+            f"{TOPOLOGY_REQUIRED}, or what another scheduler calls it, is {request.annotated}, and the group "
+            f"is declared to require {request.required}; remove one of the two"
         )
     if not context.policy.topology.levels:
         return

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from maitred.model.job import Ranges
-from maitred.model.meta import Lean, ObjectMeta, key_of, own_mark
+from maitred.model.meta import Lean, ObjectMeta, contradiction, key_of, own_mark, said_under
 from maitred.model.objects import Object
 from maitred.model.priority import BUILT_IN, PriorityClass
 from maitred.model.protection import PROTECTION_MARKS, UNPROTECTED, Protection, protection_of
@@ -30,7 +30,8 @@ MOST_DIGITS = 20
 MOST_SHOWN = 5
 """Of what members contradict each other in."""
 
-Count = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
+MOST_MEMBERS = 1_000_000
+Count = Annotated[int, msgspec.Meta(ge=1, le=MOST_MEMBERS)]
 
 
 class BasicPolicy(Lean, frozen=True):
@@ -210,13 +211,17 @@ MARKS = (GROUP, MIN_COUNT, GANG, *TOPOLOGY_MARKS, *PROTECTION_MARKS, EXPECTED_RU
 """Labels and annotations of ours that mean something."""
 NO_MARKS = Marks()
 _OF_GROUPS = frozenset((MIN_COUNT, *TOPOLOGY_MARKS))
+_TWO_FORMS = (GROUP, MIN_COUNT, *TOPOLOGY_MARKS)
 
 
 def marks_of(metadata: ObjectMeta) -> Marks:
-    if _OF_GROUPS.isdisjoint(metadata.labels) and _OF_GROUPS.isdisjoint(metadata.annotations):
+    labels, annotations = metadata.labels, metadata.annotations
+    torn = [contradiction(said_under(metadata, (k,))) for k in _TWO_FORMS if k in labels and k in annotations]
+    problems = tuple(filter(None, torn))
+    if not problems and _OF_GROUPS.isdisjoint(labels) and _OF_GROUPS.isdisjoint(annotations):
         return NO_MARKS
     required, preferred, size, level = [own_mark(metadata, key) for key in TOPOLOGY_MARKS]
-    return Marks(own_mark(metadata, MIN_COUNT), (required, preferred, size, level))
+    return Marks(own_mark(metadata, MIN_COUNT), (required, preferred, size, level), problems=problems)
 
 
 def group_from_pod_group(declared: PodGroup) -> Group:
@@ -228,10 +233,9 @@ def group_from_pod_group(declared: PodGroup) -> Group:
             f"PodGroup {key_of(declared.metadata)}: spec.minMember is a shorthand, "
             f"read as spec.schedulingPolicy.gang.minCount: {quorum}"
         )
-    topology, found = topology_request(
-        marks_of(declared.metadata), next((t.key for t in spec.scheduling_constraints.topology), "")
-    )
-    problems += found
+    marks = marks_of(declared.metadata)
+    topology, found = topology_request(marks, next((t.key for t in spec.scheduling_constraints.topology), ""))
+    problems += [*marks.problems, *found]
     marked = own_mark(declared.metadata, MIN_COUNT)
     if marked is not None and marked != str(quorum):
         problems.append(f"annotation {MIN_COUNT}: {marked} contradicts the spec, whose quorum is {quorum}")
@@ -302,7 +306,7 @@ def group_from_marks(key: str, marks: Iterable[Marks], count_key: str = MIN_COUN
     for count in sorted(map(str, counts))[:1]:
         quorum = positive(count) or 1
         if positive(count) is None:
-            problems.append(f"{count_key}: {count!r} is not a whole number of at least 1")
+            problems.append(f"{count_key}: {no_count(count)}")
     return Group(
         key=key,
         quorum=quorum,
@@ -322,9 +326,12 @@ def topology_request(marks: Marks, spec_key: str) -> tuple[TopologyRequest, list
     if len(set(levels)) < len(levels):
         problems.append(f"{TOPOLOGY_PREFERRED}: {preferred} names a level twice")
     if (size is None) != (level is None):
-        problems.append(f"{SLICE_SIZE} and {SLICE_TOPOLOGY} must be given together")
+        problems.append(
+            f"slices need a size and a level: {SLICE_SIZE} and {SLICE_TOPOLOGY} must be given together, or "
+            "what another scheduler calls them"
+        )
     if size is not None and positive(size) is None:
-        problems.append(f"{SLICE_SIZE}: {size!r} is not a whole number of at least 1")
+        problems.append(f"{SLICE_SIZE}: {no_count(size)}")
     slice_size = positive(size) or 0 if size is not None and level is not None else 0
     request = TopologyRequest(spec_key or required or "", levels, slice_size, level or "", required or "")
     return request, problems
@@ -333,7 +340,13 @@ def topology_request(marks: Marks, spec_key: str) -> tuple[TopologyRequest, list
 def positive(text: str) -> int | None:
     """Python reads no number of thousands of digits, and a mark may have as many."""
     is_number = len(text) <= MOST_DIGITS and text.isascii() and text.isdigit()
-    return int(text) if is_number and 1 <= int(text) <= 1_000_000 else None
+    return int(text) if is_number and 1 <= int(text) <= MOST_MEMBERS else None
+
+
+def no_count(text: str) -> str:
+    """What is wrong with a text that is not `positive`."""
+    huge = text.isascii() and text.isdigit() and text.strip("0")
+    return f"{text!r} is {f'more than {MOST_MEMBERS}' if huge else 'not a whole number of at least 1'}"
 
 
 def _some(values: Iterable[str | None]) -> str:

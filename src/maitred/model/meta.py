@@ -1,7 +1,8 @@
 """What every Kubernetes object has, read leanly: fields that scheduling never looks at are not decoded."""
 
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 
@@ -56,6 +57,33 @@ def own_mark(metadata: ObjectMeta, key: str) -> str | None:
     """A mark of ours that is no name. What is too long to mean anything is cut, so that no message and no
     record grows with it."""
     value = mark(metadata, key)
-    if value is None or len(value) <= LONGEST_MARK:
-        return value
-    return f"{value[:CUT_TO]}... ({len(value)} characters)"
+    return None if value is None else shortened(value)
+
+
+def shortened(value: str) -> str:
+    return value if len(value) <= LONGEST_MARK else f"{value[:CUT_TO]}... ({len(value)} characters)"
+
+
+class MarkSaid(NamedTuple):
+    """A value that somebody wrote as a label or as an annotation."""
+
+    key: str
+    form: str
+    value: str
+
+    @property
+    def words(self) -> str:
+        return f"{self.form} {self.key} is {shortened(self.value)}"
+
+
+def said_under(metadata: ObjectMeta, keys: Iterable[str]) -> list[MarkSaid]:
+    """What is written under any of these keys, in their order. What is empty says nothing."""
+    forms = (("label", metadata.labels), ("annotation", metadata.annotations))
+    found = [(key, form, marks.get(key)) for key in keys for form, marks in forms]
+    return [MarkSaid(key, form, value) for key, form, value in found if value]
+
+
+def contradiction(said: Sequence[MarkSaid]) -> str:
+    """The first two places that say different things; empty if all say the same."""
+    differing = next((one for one in said if one.value != said[0].value), None)
+    return "" if differing is None else f"{said[0].words} and {differing.words}; remove one of the two"

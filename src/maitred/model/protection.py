@@ -15,9 +15,11 @@ MIN_RUNTIME = "maitred.dev/min-runtime"
 NON_PREEMPTIBLE = "maitred.dev/non-preemptible"
 PROTECTION_MARKS = (LAST_CHECKPOINT, CHECKPOINT_INTERVAL, MIN_RUNTIME, NON_PREEMPTIBLE)
 VOLCANO_PREEMPTABLE, KAI_PREEMPTIBILITY = "volcano.sh/preemptable", "kai.scheduler/preemptibility"
+KOORDINATOR_PREEMPTIBLE = "quota.scheduling.koordinator.sh/preemptible"
 FOREIGN_EXEMPTIONS = {
     VOLCANO_PREEMPTABLE: {"true": False, "false": True},
     KAI_PREEMPTIBILITY: {"preemptible": False, "non-preemptible": True},
+    KOORDINATOR_PREEMPTIBLE: {"true": False, "false": True},
 }
 """Other schedulers' words for `NON_PREEMPTIBLE`: what asks for it, and what asks for nothing."""
 ALL_PROTECTION_MARKS = (*PROTECTION_MARKS, *FOREIGN_EXEMPTIONS)

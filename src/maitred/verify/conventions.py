@@ -2,6 +2,8 @@
 
 import json
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 
 from .fields import Doc
 from .selectors import Labels
@@ -15,6 +17,8 @@ TASK_GROUP = "yunikorn.apache.org/task-group-name"
 GATHER = "gang.scheduling.koordinator.sh/network-topology-spec"
 KUEUE = "kueue.x-k8s.io/"
 KAI = "kai.scheduler/topology"
+SEGMENTS, SEGMENT = "kai.scheduler/segment-size", "kai.scheduler/segment-topology"
+LAYERS = f"{KUEUE}podset-slice-required-topology-constraints"
 
 SAME = {
     TOPOLOGY: (
@@ -23,10 +27,11 @@ SAME = {
         "armadaproject.io/gangNodeUniformityLabel",
     ),
     PREFERRED: (f"{KAI}-preferred-placement", f"{KUEUE}podset-preferred-topology"),
-    SLICE_SIZE: (f"{KUEUE}podset-slice-size",),
-    SLICE_TOPOLOGY: (f"{KUEUE}podset-slice-required-topology",),
+    SLICE_SIZE: (SEGMENTS, f"{KUEUE}podset-slice-size"),
+    SLICE_TOPOLOGY: (f"{SEGMENT}-required-placement", f"{KUEUE}podset-slice-required-topology"),
 }
 """What others call our marks."""
+OWN = ("maitred.dev/group", "maitred.dev/min-count", *SAME)
 
 
 @dataclass(frozen=True)
@@ -73,51 +78,84 @@ class Naming:
     title: str
     name: str
     count: str | None
+    torn: bool = False
+    """It says two things of this, or one that cannot be read."""
 
 
 def namings(labels: Labels, annotations: Labels) -> list[Naming]:
-    all_said = {**annotations, **labels}
-    said = {key: value for key, value in all_said.items() if value}
-    found = []
+    said, found = {**annotations, **labels}, []
     for one in LANGUAGES:
-        name = next((said[key] for key in one.names if key in said), None)
-        if name is None or (one.title == "YuniKorn" and TASK_GROUP not in all_said):
+        names = _values(one.names, labels, annotations)
+        counts = _values(one.counts, labels, annotations)
+        if not names or (one.title == "YuniKorn" and TASK_GROUP not in said):
             continue
-        count = next((said[key] for key in one.counts if key in said), None)
+        count, torn = next(iter(counts), None), len({*names}) > 1 or len({*counts}) > 1
         if one.title == "YuniKorn":
-            count = _tasks(all_said.get(TASK_GROUPS))
+            count = _tasks(said.get(TASK_GROUPS))
+            torn = len({*names}) > 1 or (count is None and TASK_GROUPS in said)
         if one.title == "Kueue" and said.get(f"{KUEUE}pod-group-fast-admission") == "true":
             count = "1"
-        found.append(Naming(one.title, name, count))
+        found.append(Naming(one.title, names[0], count, torn))
     return found
 
 
+def _values(keys: tuple[str, ...], labels: Labels, annotations: Labels) -> list[str]:
+    return [value for key in keys for marks in (labels, annotations) if (value := marks.get(key))]
+
+
 def _tasks(text: str | None) -> str | None:
-    if text is None:
-        return None
+    """What its task groups take; None if that is not said, or no number of members."""
     try:
-        return str(min(1_000_000, sum(max(0, int(task.get("minMember", 0))) for task in json.loads(text))))
+        least = [task.get("minMember", 0) for task in json.loads(text or "")]
     except (ValueError, TypeError, AttributeError):
-        return text
+        return None
+    numbers = all(type(one) is int and one >= 0 for one in least)
+    return str(sum(least)) if numbers and 1 <= sum(least) <= 1_000_000 else None
+
+
+def torn(labels: Labels, annotations: Labels) -> list[str]:
+    """Marks of ours that are there in both forms, and differ."""
+    differing = [key for key in OWN if len({*_values((key,), labels, annotations)}) > 1]
+    return [f"label and annotation {key} differ" for key in differing]
 
 
 def all_marks(labels: Labels, annotations: Labels) -> tuple[Labels, list[str]]:
     """What is marked, with what others call our marks of topology; and what contradicts itself."""
-    said, problems = {**annotations, **labels}, list[str]()
+    said, problems = {**annotations, **labels}, torn(labels, annotations)
+    if f"{SEGMENT}-preferred-placement" in said and f"{SEGMENT}-required-placement" not in said:
+        said.pop(SEGMENTS, None)
     for own, others in SAME.items():
-        values = [said[key] for key in (own, *others) if key in said]
+        if any(said.get(key) == "" for key in others):
+            problems.append(f"what another scheduler calls {own} is empty")
+        values = [said[key] for key in (own, *others) if key in said and (key == own or said[key])]
         if len(set(values)) > 1:
             problems.append(f"{own} is said in two ways")
         if values:
             said[own] = values[0]
-    if GATHER in said:
-        gathered = _gathered(said[GATHER])
-        if gathered is None:
-            problems.append(f"{GATHER} cannot be read")
-        for key, value in (gathered or {}).items():
-            if said.setdefault(key, value) != value:
-                problems.append(f"{key} is said in two ways")
+    for key, read in ((LAYERS, _layers), (GATHER, _gathered)):
+        found = read(said[key]) if key in said else {}
+        if found is None:
+            problems.append(f"{key} cannot be read")
+        for own, value in (found or {}).items():
+            if said.setdefault(own, value) != value:
+                problems.append(f"{own} is said in two ways")
     return said, problems
+
+
+def _layers(text: str) -> Labels | None:
+    """The narrowest of Kueue's slices within slices."""
+    try:
+        layers = [(layer["topology"], layer["size"]) for layer in json.loads(text)]
+    except (ValueError, TypeError, KeyError):
+        return None
+    levels, sizes = [level for level, _ in layers], [size for _, size in layers]
+    whole = all(type(size) is int and 1 <= size <= 1_000_000 for size in sizes)
+    named = all(isinstance(level, str) and level for level in levels)
+    if not 1 <= len(layers) <= 3 or not whole or not named or len({*levels}) < len(levels):
+        return None
+    if any(wide % narrow for wide, narrow in pairwise(sizes)):
+        return None
+    return {SLICE_SIZE: str(sizes[-1]), SLICE_TOPOLOGY: levels[-1]}
 
 
 def _gathered(text: str) -> Labels | None:
@@ -134,10 +172,43 @@ def _gathered(text: str) -> Labels | None:
     return found | ({PREFERRED: ",".join(prefer)} if prefer else {})
 
 
-def foreign_quorum(doc: Doc | None) -> int | None:
+def foreign_quorum(doc: Doc | None, title: str) -> int | None:
     """What a PodGroup of another scheduler says; None if there is none, or it says nothing."""
-    count = 0 if doc is None else doc.doc("spec").integer("minMember")
+    spec = Doc(None, "") if doc is None else doc.doc("spec")
+    if title == "KAI" and spec.given("minMember"):
+        return max(1, spec.integer("minMember"))
+    if title == "KAI" and spec.given("minSubGroup"):
+        return _of_parts(spec)
+    count = spec.integer("minMember")
     return count if count > 0 else None
+
+
+def wrong_parts(doc: Doc) -> bool:
+    """Whether a PodGroup of KAI counts both members and parts, or more parts than it has."""
+    spec = doc.doc("spec")
+    there = [part for part in spec.docs("subGroups") if not part.text("parent")]
+    counted = spec.given("minSubGroup")
+    return counted and (spec.given("minMember") or spec.integer("minSubGroup") > len(there))
+
+
+def _of_parts(spec: Doc) -> int | None:
+    """Members of the smallest parts of a PodGroup of KAI, as many as it takes; None for parts in a circle."""
+    parts = {part.text("name"): part for part in spec.docs("subGroups")}
+    inside: dict[str, list[str]] = {}
+    for name, part in parts.items():
+        inside.setdefault(part.text("parent"), []).append(name)
+    known: dict[str, int] = {}
+    try:
+        for name in TopologicalSorter(inside).static_order():
+            known[name] = _smallest(parts.get(name, spec), [known[inner] for inner in inside.get(name, ())])
+    except CycleError:
+        return None
+    return max(1, known.get("", 0))
+
+
+def _smallest(part: Doc, inner: list[int]) -> int:
+    wanted = part.integer("minSubGroup") if part.given("minSubGroup") else None
+    return sum(sorted(inner)[:wanted]) if inner else part.integer("minMember")
 
 
 def foreign_topology(doc: Doc, title: str) -> tuple[str, str, bool]:
@@ -149,7 +220,7 @@ def foreign_topology(doc: Doc, title: str) -> tuple[str, str, bool]:
     if title != "Volcano" or not spec.given("networkTopology"):
         return "", "", True
     wanted = spec.doc("networkTopology")
-    name = wanted.text("highestTierName")
-    if wanted.text("mode", "hard") == "soft":
+    name, mode = wanted.text("highestTierName"), wanted.text("mode", "hard")
+    if mode == "soft":
         return "", name, True
-    return name, "", bool(name)
+    return (name, "", bool(name)) if mode == "hard" else ("", "", False)

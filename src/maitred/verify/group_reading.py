@@ -1,7 +1,7 @@
 """Which pods are one group, and what the group asks for, as the objects say it."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from .conventions import (
     BY_TITLE,
@@ -12,6 +12,8 @@ from .conventions import (
     all_marks,
     foreign_quorum,
     foreign_topology,
+    torn,
+    wrong_parts,
 )
 from .fields import Doc
 from .groups import Group, is_atomic, parent_of
@@ -80,6 +82,7 @@ def _read_gang(group: Group, place: Place, cluster: Cluster, policy: Policy) -> 
     if gang is None:
         text = _agreed(group, MIN_COUNT)
         group.quorum = max(1, group.created) if text is None else _positive(group, MIN_COUNT, text)
+        group.problems += _own_problems(group)
         _read_wishes(group, lambda key: _agreed(group, key), policy)
         return
     marks, problems = marks_above(place.above, gang)
@@ -130,11 +133,12 @@ def _read_language(group: Group, places: dict[str, Place], cluster: Cluster, pol
     """A group in another scheduler's language: its PodGroup says how many members it takes, else its pods."""
     language = BY_TITLE[group.kind]
     doc = cluster.foreign_groups.get(language.group, {}).get(group.key)
-    quorum = foreign_quorum(doc)
+    quorum = foreign_quorum(doc, group.kind)
     counts = {places[pod.key].count for pod in group.active or group.members} - {None}
     group.gang = True
+    group.problems += _own_problems(group)
     if quorum is not None:
-        group.quorum = quorum
+        group.quorum = _positive(group, "minMember", str(quorum)) or 1_000_000
     elif len(counts) == 1:
         group.quorum = _positive(group, "its count", next(iter(counts)) or "")
     else:
@@ -145,10 +149,14 @@ def _read_language(group: Group, places: dict[str, Place], cluster: Cluster, pol
         labels = meta.strings("labels") | ({PREEMPTIBILITY: asked} if asked and group.kind == "KAI" else {})
         group.marks = read_marks(labels, meta.strings("annotations"))
         required, preferred, read = foreign_topology(doc, group.kind)
-        if required or preferred:
-            group.topology, group.preferred = policy.level(required), (policy.level(preferred),)
+        if required and group.topology not in ("", policy.level(required)):
+            group.problems.append("its members require another level than its PodGroup")
+        group.topology = policy.level(required) or group.topology
+        group.preferred = (policy.level(preferred),) if preferred else group.preferred
         if not read:
             group.problems.append("its network topology names no level")
+        if group.kind == "KAI" and wrong_parts(doc):
+            group.problems.append("its parts cannot be as many as it takes")
 
 
 def _read_job(group: Group, cluster: Cluster, policy: Policy) -> None:
@@ -182,9 +190,10 @@ def _read_pod_group(group: Group, doc: Doc, policy: Policy) -> None:
     group.gang = not spec.doc("schedulingPolicy").given("basic")
     group.atomic = is_atomic(spec)
     group.parent = parent_of(group.key, spec)
-    annotations = doc.doc("metadata").strings("annotations")
-    group.marks = read_marks(doc.doc("metadata").strings("labels"), annotations)
-    _read_wishes(group, annotations.get, policy)
+    labels, annotations = (doc.doc("metadata").strings(form) for form in ("labels", "annotations"))
+    group.marks = read_marks(labels, annotations)
+    group.problems += torn(labels, annotations)
+    _read_wishes(group, {**annotations, **labels}.get, policy)
     constraints = spec.doc("schedulingConstraints").docs("topology")
     if constraints:
         key = constraints[0].text("key")
@@ -210,6 +219,7 @@ def _quorum(spec: Doc) -> int:
 
 
 def _read_from_members(group: Group, origin: str, places: dict[str, Place], policy: Policy) -> None:
+    group.problems += _own_problems(group)
     if origin != "pod":
         text = _agreed(group, MIN_COUNT)
         others = {places[pod.key].count for pod in group.active or group.members} - {None}
@@ -223,6 +233,11 @@ def _read_from_members(group: Group, origin: str, places: dict[str, Place], poli
     _read_wishes(group, lambda key: _agreed(group, key), policy)
 
 
+def _own_problems(group: Group) -> Iterator[str]:
+    for pod in group.active:
+        yield from all_marks(pod.labels, pod.annotations)[1]
+
+
 def _mark(pod: Pod, key: str) -> str | None:
     """What a pod says of itself, as a label or as an annotation, in any language."""
     return all_marks(pod.labels, pod.annotations)[0].get(key)
@@ -230,7 +245,8 @@ def _mark(pod: Pod, key: str) -> str | None:
 
 def _said(group: Group, pod: Pod, key: str) -> str | None:
     """What a pod says, or else its Job."""
-    return _mark(pod, key) or group.inherited.get(pod.key, {}).get(key)
+    own = _mark(pod, key)
+    return group.inherited.get(pod.key, {}).get(key) if own is None else own
 
 
 def _agreed(group: Group, key: str) -> str | None:
@@ -250,8 +266,11 @@ def _agreed(group: Group, key: str) -> str | None:
 
 def _read_wishes(group: Group, read: Callable[[str], str | None], policy: Policy) -> None:
     """The group-level annotations: the topology that all share, what it prefers, and the slices."""
-    group.topology = policy.level(read(TOPOLOGY) or "")
-    group.preferred = tuple(policy.level(name.strip()) for name in (read(PREFERRED) or "").split(","))
+    required, preferred = read(TOPOLOGY), read(PREFERRED)
+    group.topology = policy.level(required or "")
+    group.preferred = tuple(policy.level(name.strip()) for name in (preferred or "").split(","))
+    if required == "" or (preferred is not None and "" in group.preferred):
+        group.problems.append("a level that it names is empty")
     size, level = read(SLICE_SIZE), read(SLICE_TOPOLOGY)
     if (size is None) != (level is None):
         group.problems.append(f"{SLICE_SIZE} and {SLICE_TOPOLOGY} belong together")

@@ -139,9 +139,11 @@ def _written(
     written += [Place("label", f"{pod.namespace}/{name}") for name in names if name]
     for naming in namings(pod.labels, pod.annotations):
         doc = foreign_group(naming, pod, cluster)
-        quorum = foreign_quorum(doc)
+        quorum = foreign_quorum(doc, naming.title)
         count = naming.count if quorum is None else str(quorum)
-        place = Place(naming.title, f"{pod.namespace}/{naming.name}", count=count)
+        torn = naming.torn or (quorum is not None and naming.count not in (None, count))
+        conflict = "it says two things of its group" if torn else ""
+        place = Place(naming.title, f"{pod.namespace}/{naming.name}", count=count, conflict=conflict)
         owned = doc is not None and bool(doc.doc("metadata").docs("ownerReferences"))
         (made if owned else written).append(place)
     return written, made
@@ -172,7 +174,9 @@ def _first_of(written: list[Place], pod: Pod, cluster: Cluster, owners: Owners) 
             counts[0] = str(doc.doc("spec").integer("minMember"))
     said = [_mark(pod, MIN_COUNT), *(meta_marks(one).get(MIN_COUNT) for _, one in owners.known)]
     own = next((count for count in said if count is not None), None)
-    conflict = "its sources name different groups" if len({place.key for place in written}) > 1 else ""
+    conflict = next((place.conflict for place in written if place.conflict), "")
+    if len({place.key for place in written}) > 1:
+        conflict = conflict or "its sources name different groups"
     if len({*counts, *([own] if own is not None else [])}) > 1:
         conflict = conflict or "its sources say different quorums"
     count = own if own is not None else next(iter(counts), None)

@@ -3,10 +3,10 @@
 Pods that are created only after others are scheduled, ready or complete are a gang of their own.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from .conventions import all_marks
+from .conventions import SLICE_SIZE, SLICE_TOPOLOGY, all_marks
 from .fields import Doc
 from .pods import Pod
 from .selectors import Labels
@@ -241,8 +241,9 @@ API_GROUPS = {
 """Of the kinds that are owners of pods, or of such owners."""
 
 
-def marks_above(above: Iterable[Above], gang: Gang) -> tuple[Labels, list[str]]:
-    """What the owners and the templates say, nearest first; all that speak must agree."""
+def marks_above(above: Sequence[Above], gang: Gang) -> tuple[Labels, list[str]]:
+    """What the owners and the templates say, nearest first; all that speak must agree. The subgroups of a
+    LeaderWorkerSet are slices where only their level is said."""
     found = dict[str, str]()
     problems = list[str]()
     for doc in (*(doc for _, doc in above), *gang.templates):
@@ -252,4 +253,8 @@ def marks_above(above: Iterable[Above], gang: Gang) -> tuple[Labels, list[str]]:
         for key, value in said.items():
             if found.setdefault(key, value) != value:
                 problems.append(f"different values of {key}")
+    kind, owner = above[0]
+    subgroups = owner.doc("spec").doc("leaderWorkerTemplate").doc("subGroupPolicy").integer("subGroupSize")
+    if kind == "LeaderWorkerSet" and SLICE_TOPOLOGY in found and subgroups:
+        found.setdefault(SLICE_SIZE, str(subgroups))
     return found, problems

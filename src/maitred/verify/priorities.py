@@ -101,6 +101,7 @@ def foreign_priority(group: Group, cluster: Cluster) -> Doc | None:
     if group.kind not in ("Volcano", "KAI"):
         return None
     doc = cluster.foreign_groups.get(BY_TITLE[group.kind].group, {}).get(group.key)
-    name = "" if doc is None or foreign_quorum(doc) is None else doc.doc("spec").text("priorityClassName")
+    unread = doc is None or foreign_quorum(doc, group.kind) is None
+    name = "" if doc is None or unread else doc.doc("spec").text("priorityClassName")
     known = name in cluster.priority_classes or name in BUILTIN_CLASSES
     return Doc({"spec": {"priorityClassName": name}}, group.key) if known else None

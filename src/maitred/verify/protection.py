@@ -14,6 +14,7 @@ PREEMPTIBILITY = "kai.scheduler/preemptibility"
 OTHERS = {
     "volcano.sh/preemptable": {"true": None, "false": True},
     PREEMPTIBILITY: {"preemptible": None, "non-preemptible": True},
+    "quota.scheduling.koordinator.sh/preemptible": {"true": None, "false": True},
 }
 """What others call it. Only one that asks for protection says something."""
 FIELDS = {

@@ -126,7 +126,7 @@ def house(case: Case, group: Group) -> str:
 def _units(home: Household, victims: set[Pod], earlier: Container[Pod]) -> Iterator[Unit]:
     present = [pod for pod in home.pods if pod not in earlier]
     taken = [pod for pod in present if pod in victims]
-    whole, spare = _whole(home, present, len(taken))
+    whole, spare = _whole(home, present, taken)
     if not whole:
         yield from (Unit(pod.key, (pod,)) for pod in taken)
         return
@@ -134,12 +134,20 @@ def _units(home: Household, victims: set[Pod], earlier: Container[Pod]) -> Itera
     yield Unit(home.name.partition(" ")[2], tuple(taken), left, spare)
 
 
-def _whole(home: Household, present: list[Pod], taken: int) -> tuple[bool, int]:
-    """Whether so many cannot go without the rest, and how many could have."""
+def _whole(home: Household, present: list[Pod], taken: list[Pod]) -> tuple[bool, int]:
+    """Whether these cannot go without the rest, and how many could have."""
     if not _is_tied(home):
         return False, 0
     if not home.groups or home.name.startswith("composite ") or home.groups[0].atomic:
         return True, 0
     group = home.groups[0]
     spare = max(0, len(present) + group.succeeded - (group.quorum or 0))
-    return taken > spare, spare
+    if any(_leads(pod) for pod in taken):
+        return True, 0
+    return len(taken) > spare, spare
+
+
+def _leads(pod: Pod) -> bool:
+    """The head of a Ray cluster, or the master or launcher of a training job: the others end with it."""
+    role = pod.labels.get("training.kubeflow.org/job-role")
+    return pod.labels.get("ray.io/node-type") == "head" or role in ("master", "launcher")

@@ -17,6 +17,7 @@ from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME, GroupRank, Occupant
 from maitred.decide.preemption.allowance import Heed, heeds
 from maitred.decide.preemption.kinship import SINGLE, Kinship, joined
 from maitred.model.group import Composite, Group, stated_priority
+from maitred.model.leading import is_leading
 from maitred.model.meta import key_of
 from maitred.model.policy import Policy, grace_limit, is_device
 from maitred.model.priority import rank_of
@@ -184,6 +185,11 @@ class EvictablePods:
         spared = self._families[1].copy()
         spared[[one for one in self._kinship.larger if one < len(spared)]] = 0
         return np.where(inside, np.append(spared, 0)[np.where(inside, family, 0)], 0)
+
+    def leading(self, pods: Rows) -> Mask:
+        """Which of these pods the others of their gang cannot do without."""
+        occupants: list[Occupant] = self.bound.occupants[pods].tolist()
+        return np.fromiter((is_leading(one.labels) for one in occupants), np.bool_, len(occupants))
 
     @property
     def names(self) -> Mapping[int, str]:

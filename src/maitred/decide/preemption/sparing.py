@@ -104,6 +104,9 @@ class _Sparing:
         feasibility, units = self.feasibility, self.units
         for unit in np.flatnonzero(chosen & units.divisible).tolist():
             needed, left = list[int](), slack.copy()
+            leading = units.leading_in(unit)
+            if not take(left, feasibility.nodes[leading], feasibility.freed(leading)):
+                continue
             for single in self._smallest_first(units.in_part(unit)):
                 entries = units.entries(single)
                 if not take(left, feasibility.nodes[entries], feasibility.freed(entries)):

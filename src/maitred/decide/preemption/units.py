@@ -51,7 +51,8 @@ class Guard:
 
 
 class Units:
-    """Columns over units. A pod of a gang with a surplus is in two: by itself, and with the whole gang."""
+    """Columns over units. A pod of a gang with a surplus is in two: by itself, and with the whole gang. One
+    that the others cannot do without is only in the second."""
 
     def __init__(self, evictable: EvictablePods, standing: Mask, candidates: Mask) -> None:
         """`standing` are the pods that are not leaving already, `candidates` those who may have to."""
@@ -63,6 +64,7 @@ class Units:
         surplus = self._surplus_left(of_family, standing)
         complete = counts == total[of_family]
         in_part = np.repeat(surplus > 0, counts)
+        in_part[in_part] = ~evictable.leading(pods[in_part])
         self.family = np.concatenate((of_family[complete], np.repeat(of_family, counts)[in_part]))
         self.whole = np.arange(len(self.family)) < int(complete.sum())
         sizes = np.concatenate((counts[complete], np.ones(int(in_part.sum()), dtype=np.int64)))
@@ -276,6 +278,11 @@ class Units:
     def in_part(self, unit: int) -> Ints:
         """The pods of a whole gang as units by themselves."""
         return np.flatnonzero((self.family == self.family[unit]) & ~self.whole)
+
+    def leading_in(self, unit: int) -> Ints:
+        """The entries of those pods of a whole gang that do not go without the others."""
+        entries = np.arange(self._start[unit], self._start[unit] + self.size[unit])
+        return entries[~np.isin(self.pods[entries], self.pods[self._start[self.in_part(unit)]])]
 
     def price(self, chosen: Mask) -> Price:
         places = np.flatnonzero(chosen)

@@ -18,6 +18,7 @@ from maitred.model.membership.treatment import (
     PREFIXES,
     SCHEDULERS,
     UNKNOWN,
+    UNKNOWN_FIELD,
     KeyRow,
     Treated,
 )
@@ -109,14 +110,15 @@ def about_object(document: Document) -> Iterator[Finding]:
 
 
 def about_fields(document: Document, body: Body) -> Iterator[Finding]:
-    group = api_group(document.api_version)
-    for row in FIELDS_OF_OTHERS:
-        if (row.group, row.kind) == (group, document.kind):
-            where, _, key = row.field.rpartition(".")
-            inner = body.get(where)
-            value = inner.get(key) if isinstance(inner, dict) else None
-            if value not in (None, "", {}, []):
-                yield finding(row.scheduler, where, key, plain(value), row.treated)
+    """Of a PodGroup, also those that we do not know: it is there for nothing but its scheduler."""
+    group, spec = api_group(document.api_version), body.get("spec")
+    rows = {row.field: row for row in FIELDS_OF_OTHERS if (row.group, row.kind) == (group, document.kind)}
+    said = {f"spec.{key}": value for key, value in spec.items()} if isinstance(spec, dict) else {}
+    for field in (*rows, *(field for field in said if field not in rows and document.kind == "PodGroup")):
+        if rows and said.get(field) not in (None, "", {}, []):
+            treated = rows[field].treated if field in rows else UNKNOWN_FIELD
+            scheduler = next(iter(rows.values())).scheduler
+            yield finding(scheduler, "spec", field.removeprefix("spec."), plain(said[field]), treated)
 
 
 def plain(value: Any) -> str:

@@ -141,6 +141,8 @@ def _options(detail: Detail, given: Sequence[str]) -> str:
 
 
 def _fields(detail: Detail, proposed: ProposedGroup, topology: TopologyRequest) -> str:
+    if "part" in detail:
+        return _field_of_part(detail)
     match detail["kind"]:
         case "members":
             fewer = f"leave out {counted(detail['from'] - detail['to'], 'pod')}"
@@ -158,6 +160,15 @@ def _fields(detail: Detail, proposed: ProposedGroup, topology: TopologyRequest) 
             return f"{field}: {detail['to']}" if detail["to"] else f"leave out {field}"
         case _:
             return _request(detail["resource"], detail["to"])
+
+
+def _field_of_part(detail: Detail) -> str:
+    """Of the PodGroup or CompositePodGroup that is a part of a tree."""
+    if detail["kind"] == "topology":
+        field = f"spec.schedulingConstraints.topology[0].key of {detail['part']}"
+        return f"{field}: {detail['to']}" if detail["to"] else f"leave out {field}"
+    count = "minGroupCount" if detail["counts"] == "parts" else "minCount"
+    return f"spec.schedulingPolicy.gang.{count} of {detail['part']}: {detail['to']}"
 
 
 def _request(resource: str, amount: str) -> str:

@@ -24,6 +24,7 @@ from maitred.explain.redaction.vocabulary import Vocabulary, words_in
 from maitred.explain.tenant_words import told_to
 from maitred.explain.why.progress import full_name
 from maitred.model.job import Job
+from maitred.model.leading import leading_labels
 from maitred.model.meta import key_of
 from maitred.model.owners import OWNER_KINDS
 from maitred.model.pod import NODE_OWNERS
@@ -170,7 +171,7 @@ class Redaction:
 
     def _occupant(self, occupant: Occupant, key: str) -> Occupant:
         claims = tuple(map(self.names.key, occupant.claims)) if occupant.claims else ()
-        return Occupant(key, key, self._owner(occupant), claims)
+        return Occupant(key, key, self._owner(occupant), claims, leading_labels(occupant.labels))
 
     def _owner(self, occupant: Occupant) -> tuple[str, str, str]:
         """Which one it is counts where owners are suspended."""

@@ -9,6 +9,7 @@ seats to it are named. At most one of each kind is offered:
   its quorum and keeps its members; of a group that needs them all, or whose surplus would be in the way of
   others, the rest is left out;
 - a wider topology level, for the group or for its slices: the next that works, or none at all;
+- of a tree of groups, one part of it that starts with less, or that has a wider level (`trees`);
 - a smaller request of what it is short of: the largest that fits, in steps of 100m of cpu, whole Mi (from
   16Gi on, Gi) of memory, whole devices;
 - one constraint less, or a wider one: a selector, a taint, pods nearby, a spread, a host port (`loosening`);
@@ -59,6 +60,7 @@ from maitred.explain.remedies.outranking import higher_rank
 from maitred.explain.remedies.rehearsal import RankedGroup, Rehearsal
 from maitred.explain.remedies.starting import to_start
 from maitred.explain.remedies.supplying import supplies
+from maitred.explain.remedies.trees import LowerPart, WiderPart, lower_parts, wider_parts
 from maitred.model.policy import is_device
 from maitred.model.quantity import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, amount
 
@@ -126,7 +128,8 @@ class Finder:
 
     def _working(self, change: Change, ranked: RankedGroup) -> Change | None:
         """The change, with its cost to others, if it works."""
-        levels_move = isinstance(change, WiderLevel) and not self.rehearsal.policy.topology.levels
+        wider = isinstance(change, WiderLevel | WiderPart)
+        levels_move = wider and not self.rehearsal.policy.topology.levels
         first = 0 if levels_move else ranked.place
         outcome = self.rehearsal.works(change.applied, ranked, self.rehearsal.rivals(ranked, first), first)
         return None if outcome is None else with_cost(change, outcome.lost)
@@ -155,7 +158,9 @@ class Finder:
 
     def _fewer_members(self, ranked: RankedGroup) -> Change | None:
         view = ranked.view
-        if view.tree is not None:  # which part of a tree could do with less is for its owner to say
+        if view.parts is not None:
+            return self._lower_part(ranked)
+        if view.later is not None:  # what its owner creates later counts with it, as it is written
             return None
         found = (self._of_every_kind(ranked) or self._nearest(ranked))[: view.missing - 1]
         placed = len(view.running) + view.succeeded
@@ -194,6 +199,20 @@ class Finder:
             (*self._turn(ranked), "nearest"), lambda: rehearsal.probe(rehearsal.snapshot, ranked, need=1)
         )
 
+    def _lower_part(self, ranked: RankedGroup) -> Change | None:
+        """The part of a tree that does with less, so that the least is given up; what is left of the tree is
+        not less than a quarter."""
+        fitting = list[LowerPart]()
+        for most, make in lower_parts(ranked.view):
+            found = self._most_that_fits(most, make, ranked)
+            fitting += [make(found)] if found else []
+        fitting = [one for one in fitting if (1 - one.share) * SMALLEST_PART >= 1]
+        tried = (self._working(one, ranked) for one in sorted(fitting, key=lambda one: one.share))
+        return next((works for works in tried if works is not None), None)
+
+    def _most_that_fits(self, most: int, make: Callable[[int], Change], ranked: RankedGroup) -> int:
+        return largest(most, lambda size: self._probe(make(size), ranked))
+
     # -- a wider level ---------------------------------------------------------------------------------
 
     def _wider_level(self, ranked: RankedGroup) -> Change | None:
@@ -203,7 +222,9 @@ class Finder:
                 return works
         return None
 
-    def _wider_levels(self, view: GroupView) -> Iterator[WiderLevel]:
+    def _wider_levels(self, view: GroupView) -> Iterator[WiderLevel | WiderPart]:
+        if view.parts is not None:
+            yield from sorted(wider_parts(view, self.rehearsal.context), key=lambda one: one.share)
         if view.tree is not None:
             return
         context, request = self.rehearsal.context, view.group.topology
@@ -271,7 +292,7 @@ class Finder:
         def ask_for(steps: int) -> Change:
             return SmallerRequest(resource, before, steps * step, alike, aside)
 
-        most = largest((before - 1) // step, lambda steps: self._probe(ask_for(steps), ranked))
+        most = self._most_that_fits((before - 1) // step, ask_for, ranked)
         return self._largest(most, ask_for, ranked)
 
 

@@ -114,9 +114,9 @@ def _state(
 
 
 def _nearest(cycle: ExplainedCycle, group: TriedGroup) -> Nearest | None:
-    """For members that wait for a place; who is promised one, or may not start, is not looked at. Of a tree,
-    its blockers say which part is short."""
-    if group.blocked or group.promised or not group.ask.shapes or group.view.tree is not None:
+    """For members that wait for a place; who is promised one, or may not start, is not looked at. Of a tree
+    as many members are counted as any of its parts would have there; its blockers say which part is short."""
+    if group.blocked or group.promised or not group.ask.shapes:
         return None
     return nearest_to(cycle.left(group.key), group.ask, cycle.context)
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import NODE_NAME, Codes, Ints, Mask, NodeView
+from maitred.cluster.parts import Branch
 from maitred.cluster.selection import declaring_nodes, required_nodes, tolerated_nodes
 from maitred.cluster.supply.columns import Requests, copies_that_fit
 from maitred.cluster.supply.ports import Ports
@@ -37,12 +38,16 @@ MOST_TRIED = 12
 NODES_ONE_BY_ONE = 8
 """More nodes than this are told by kinds."""
 STEPS = 2_000
+MOST_LEAVES = 4
+"""Groups of a tree that are taken for less one by one."""
 ROUND = {CPU: amount(CPU, "1"), MEMORY: amount(MEMORY, "1Gi")}
 """Nodes of one kind differ in what their system keeps for itself."""
 OWN_RULES = (
     "the rules of its members among each other (anti-affinity, spread, ports, volumes or slices) allow "
     "no more"
 )
+
+RULES_OF_PARTS = "the quorums and levels of its parts, or the rules of its members, allow no more"
 
 
 @dataclass(frozen=True)
@@ -170,8 +175,17 @@ class _Survey:
         return NearPlace(places.names[number], int(among.sum()), len(seats), node, lacks, why)
 
     def _seats(self, among: Mask) -> Assignment:
-        steps = Steps(min(self.context.policy.search.steps, STEPS))
-        return attempt(self.trial, replace(self.ask, need=1), self.context, steps, among=among) or []
+        """As many members as fit there; of a tree the most that were found with some of its quorums at 1."""
+        parts, asks = self.ask.parts, [replace(self.ask, need=1)]
+        if parts is not None:
+            leaves = sorted(parts.root.leaves())
+            some = [frozenset({leaf}) for leaf in leaves[:MOST_LEAVES]]
+            roots = [_some_of(parts.root, chosen) for chosen in (*some, frozenset(leaves))]
+            roots += [parts.loosened(single) for single in (False, True)]
+            asks = [replace(asks[0], parts=replace(parts, root=root)) for root in roots]
+        limit = min(self.context.policy.search.steps, STEPS)
+        found = (attempt(self.trial, one, self.context, Steps(limit), among=among) or [] for one in asks)
+        return max(found, key=len)
 
     def _next(self, among: Mask, seats: Assignment) -> tuple[str | None, dict[str, str], str]:
         """The node that lacks least for one more member, what it lacks, and why it does not fit."""
@@ -188,7 +202,7 @@ class _Survey:
         row = self._most_taken(shape, rows[lacking == lacking.min()], seats)
         lacks = self._lacks(shape, row)
         if not lacks:
-            return self.nodes.names[row], {}, OWN_RULES
+            return self.nodes.names[row], {}, OWN_RULES if self.ask.parts is None else RULES_OF_PARTS
         return self.nodes.names[row], lacks, self._lack_words(row, lacks)
 
     def _lack_words(self, row: int, lacks: dict[str, str]) -> str:
@@ -252,6 +266,12 @@ class _Survey:
     def _volume_words(self, shape: int) -> str:
         problems = sorted({need.problem for need in self.trial.shape(shape).volumes if need.problem})
         return f"volumes ({problems[0]})" if problems else "volumes"
+
+
+def _some_of(branch: Branch, leaves: frozenset[int]) -> Branch:
+    """A tree in which one member is enough for each of these groups."""
+    children = tuple(_some_of(child, leaves) for child in branch.children)
+    return replace(branch, quorum=1 if branch.leaf in leaves else branch.quorum, children=children)
 
 
 def taint_words(nodes: NodeView, rows: Mask) -> str:

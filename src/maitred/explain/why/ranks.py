@@ -1,6 +1,7 @@
 """How many neighbours of a group sit apart, by level, and how few it could be on the same seats."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from itertools import repeat
 
 from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import NodeView
@@ -15,29 +16,29 @@ from maitred.model.policy import Level, Policy
 
 def ranks_of_decided(nodes: NodeView, levels: Sequence[Level], group: TriedGroup) -> RankAnswer | None:
     """Of members that run, or are bound now."""
-    view = group.view
-    if view.parts is not None:  # each part of a tree has indexes of its own
-        return None
-    seats = [(one.order, one.node) for one in view.running]
-    seats += [(view.orders[member], row) for member, row in group.seated]
-    shapes = {*view.running_shapes.tolist(), *(int(view.shapes[member]) for member, _ in group.seated)}
-    return _ranks(nodes, levels, seats, one_shape=len(shapes) == 1)
+    view, parts = group.view, group.view.parts
+    running = zip(view.running, view.running_shapes.tolist(), strict=True)
+    leaves = parts.seated if parts is not None else repeat(0)
+    seats = [
+        (leaf, (one.order, one.node), shape) for leaf, (one, shape) in zip(leaves, running, strict=False)
+    ]
+    for member, row in group.seated:
+        leaf = 0 if parts is None else parts.waiting[member]
+        seats.append((leaf, (view.orders[member], row), int(view.shapes[member])))
+    return _ranks(nodes, levels, seats)
 
 
 def ranks_of_seated(snapshot: Snapshot, policy: Policy, group: Group, rows: Rows) -> RankAnswer | None:
     """Of members that run, by their places among the pods that are bound."""
     bound = snapshot.bound
     staying = rows[~bound.terminating[rows]]
-    occupants = bound.occupants[staying].tolist()
-    seats = [(one.order, row) for one, row in zip(occupants, bound.node[staying].tolist(), strict=True)]
-    alike = {
-        (needs, labels, one.claims)
-        for needs, labels, one in zip(
-            bound.needs[staying].tolist(), bound.labels[staying].tolist(), occupants, strict=True
-        )
-    }
+    columns = (bound.occupants, bound.group, bound.node, bound.needs, bound.labels)
+    seats = [
+        (leaf, (one.order, node), (needs, labels, one.claims))
+        for one, leaf, node, needs, labels in zip(*(of[staying].tolist() for of in columns), strict=True)
+    ]
     levels = known_levels(policy, snapshot) or _own_levels(snapshot.nodes, group)
-    return _ranks(snapshot.nodes, levels, seats, one_shape=len(alike) == 1)
+    return _ranks(snapshot.nodes, levels, seats)
 
 
 def _own_levels(nodes: NodeView, group: Group) -> tuple[Level, ...]:
@@ -46,15 +47,27 @@ def _own_levels(nodes: NodeView, group: Group) -> tuple[Level, ...]:
     return tuple(Level(key, key) for _, key in sized)
 
 
-def _ranks(
-    nodes: NodeView, levels: Sequence[Level], seats: Iterable[tuple[MemberOrder, int]], one_shape: bool
-) -> RankAnswer | None:
-    line, scales = RankedSeats.of(seats), Scales.of(nodes, levels)
-    if not levels or not line.pairs:
+Seat = tuple[int, tuple[MemberOrder, int], Hashable]
+"""The number of the leaf, the place in the order and on which node, and what tells shapes apart."""
+
+
+def _ranks(nodes: NodeView, levels: Sequence[Level], seats: Iterable[Seat]) -> RankAnswer | None:
+    """Each part of a tree has indexes of its own: neighbours are within one. How few it could be is known
+    where the members of every part are alike."""
+    lines: dict[int, list[tuple[MemberOrder, int]]] = {}
+    shapes: dict[int, set[Hashable]] = {}
+    for leaf, seat, shape in seats:
+        lines.setdefault(leaf, []).append(seat)
+        shapes.setdefault(leaf, set()).add(shape)
+    scales = Scales.of(nodes, levels)
+    ranked = {leaf: line for leaf, own in lines.items() if (line := RankedSeats.of(own)).pairs}
+    if not levels or not ranked:
         return None
-    found = line.crossings(scales)
-    least = line.least(scales) if one_shape else (None,) * len(found)
+    alike = all(len(shapes[leaf]) == 1 for leaf in ranked)
+    found = [sum(each) for each in zip(*(line.crossings(scales) for line in ranked.values()), strict=True)]
+    least: Sequence[int | None] = [None] * len(found)
+    if alike:
+        least = [sum(each) for each in zip(*(line.least(scales) for line in ranked.values()), strict=True)]
     names = [level.name for level in reversed(levels)]
-    return RankAnswer(
-        line.pairs, tuple(LevelCrossings(*one) for one in zip(names, found, least, strict=False))
-    )
+    pairs = sum(line.pairs for line in ranked.values())
+    return RankAnswer(pairs, tuple(LevelCrossings(*one) for one in zip(names, found, least, strict=False)))

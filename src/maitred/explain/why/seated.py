@@ -49,7 +49,7 @@ def of_seated(situation: Situation, key: str, names: Names) -> Why:
         leaving=len(rows) - staying,
         priority=priority_of(situation, rows),
         placement=placement_of(situation, group, rows),
-        ranks=None if tree else ranks_of_seated(situation.snapshot, situation.policy, group, rows),
+        ranks=ranks_of_seated(situation.snapshot, situation.policy, group, rows),
         progress=progress,
         notes=(
             *lost_words(situation, bound.node[rows[~bound.terminating[rows]]].tolist()),

@@ -7,27 +7,33 @@ of its pods, and no group.
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
+from typing import Annotated, NamedTuple
 
 import msgspec
 
 from maitred.model.group import (
+    MOST_MEMBERS,
     TOPOLOGY_MARKS,
+    Count,
     Group,
     Marks,
     TopologyRequest,
     marks_of,
 )
-from maitred.model.meta import Lean, ObjectMeta, key_of, mark, own_mark
+from maitred.model.meta import Lean, ObjectMeta, contradiction, key_of, mark, own_mark, said_under, shortened
 from maitred.model.operators.podgroups import (
     CoschedulingPodGroup,
     ForeignGroup,
     GodelPodGroup,
     KaiPodGroup,
+    KaiPodGroupSpec,
     KoordinatorPodGroup,
     VolcanoPodGroup,
 )
 from maitred.model.protection import KAI_PREEMPTIBILITY, protection_of
+from maitred.model.words import counted
 
 YUNIKORN = "YuniKorn"
 YUNIKORN_APP = ("yunikorn.apache.org/app-id", "applicationId")
@@ -35,8 +41,13 @@ YUNIKORN_TASK, YUNIKORN_TASKS = "yunikorn.apache.org/task-group-name", "yunikorn
 KUEUE_TOTAL = "kueue.x-k8s.io/pod-group-total-count"
 KUEUE_FAST = "kueue.x-k8s.io/pod-group-fast-admission"
 """Kueue admits such a group with its first pod: who makes it makes one pod after the other."""
+KUEUE_LAYERS = "kueue.x-k8s.io/podset-slice-required-topology-constraints"
 KOORDINATOR_TOPOLOGY = "gang.scheduling.koordinator.sh/network-topology-spec"
-MOST_TASKS = 1_000_000
+KAI_SEGMENTS, KAI_SEGMENT_LEVEL = (
+    "kai.scheduler/segment-size",
+    "kai.scheduler/segment-topology-required-placement",
+)
+KAI_SEGMENT_WISH = "kai.scheduler/segment-topology-preferred-placement"
 
 
 class NamedGroup(NamedTuple):
@@ -44,8 +55,12 @@ class NamedGroup(NamedTuple):
 
     source: str
     name: str
+    key: str
+    """What it names it by."""
     members: str | None = None
     """How many it takes, as this pod says it."""
+    problem: str = ""
+    """What of this contradicts itself, or cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +85,23 @@ class Convention:
     def said_by(self, about: ObjectMeta) -> NamedGroup | None:
         if self.read is not None:
             return self.read(self, about)
-        name = first_mark(about, self.names)
-        return None if name is None else NamedGroup(self.title, name, first_mark(about, self.counts))
+        return self.plainly(about)
+
+    def plainly(self, about: ObjectMeta) -> NamedGroup | None:
+        names = said_under(about, self.names)
+        if not names:
+            return None
+        counts = said_under(about, self.counts)
+        problem = contradiction(names) or contradiction(counts)
+        count = shortened(counts[0].value) if counts else None
+        return NamedGroup(self.title, names[0].value, names[0].key, count, problem)
 
     @property
     def unsaid(self) -> str:
         """The words for a group of which nobody says how many members it takes."""
         places = [f"no member has {self.counts[0]}"] if self.counts else []
-        places += ["there is no PodGroup of that name"] if self.objects is not None else []
-        return f"{self.title} says how many members a group takes, and {' and '.join(places)}"
+        places += ["no PodGroup of this name that can be read says it"] if self.objects is not None else []
+        return f"it is not known how many members this group of {self.title} takes: {', and '.join(places)}"
 
 
 class TaskGroup(Lean, frozen=True):
@@ -88,25 +111,28 @@ class TaskGroup(Lean, frozen=True):
 def application(convention: Convention, about: ObjectMeta) -> NamedGroup | None:
     """The pods of a YuniKorn application that are in one of its task groups. At least one of them lists the
     task groups."""
-    app, listed = first_mark(about, YUNIKORN_APP), mark(about, YUNIKORN_TASKS)
-    if app is None or mark(about, YUNIKORN_TASK) is None:
+    apps, listed = said_under(about, YUNIKORN_APP), mark(about, YUNIKORN_TASKS)
+    if not apps or mark(about, YUNIKORN_TASK) is None:
         return None
+    found = NamedGroup(convention.title, apps[0].value, apps[0].key, problem=contradiction(apps))
     if listed is None:
-        return NamedGroup(convention.title, app)
+        return found
     try:
-        tasks = msgspec.json.decode(listed, type=tuple[TaskGroup, ...])
+        least = [task.min_member for task in msgspec.json.decode(listed, type=tuple[TaskGroup, ...])]
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return NamedGroup(convention.title, app, own_mark(about, YUNIKORN_TASKS))
-    wanted = sum(max(task.min_member, 0) for task in tasks)
-    return NamedGroup(convention.title, app, str(min(wanted, MOST_TASKS)))
+        unread = f"{YUNIKORN_TASKS} cannot be read: it is not a list of task groups with a minMember each"
+        return found._replace(problem=found.problem or unread)
+    if min(least, default=0) < 0 or not 1 <= sum(least) <= MOST_MEMBERS:
+        wrong = f"{YUNIKORN_TASKS}: {', '.join(map(str, least[:3])) or 'nothing'} as minMember is no quorum"
+        return found._replace(problem=found.problem or wrong)
+    return found._replace(members=str(sum(least)))
 
 
 def kueue_group(convention: Convention, about: ObjectMeta) -> NamedGroup | None:
-    name = first_mark(about, convention.names)
-    if name is None:
-        return None
-    count = "1" if mark(about, KUEUE_FAST) == "true" else first_mark(about, convention.counts)
-    return NamedGroup(convention.title, name, count)
+    """With fast admission, Kueue lets the group start with its first pod."""
+    found = convention.plainly(about)
+    fast = found is not None and mark(about, KUEUE_FAST) == "true"
+    return found._replace(members="1") if found is not None and fast else found
 
 
 CONVENTIONS = (
@@ -147,7 +173,12 @@ QUEUES = (
 )
 """Where others name the queue of a pod; the first counts. There are no queues yet: it is only a name."""
 TOPOLOGIES = (
-    ("kai.scheduler/topology-required-placement", "kai.scheduler/topology-preferred-placement", "", ""),
+    (
+        "kai.scheduler/topology-required-placement",
+        "kai.scheduler/topology-preferred-placement",
+        KAI_SEGMENTS,
+        KAI_SEGMENT_LEVEL,
+    ),
     (
         "kueue.x-k8s.io/podset-required-topology",
         "kueue.x-k8s.io/podset-preferred-topology",
@@ -159,7 +190,7 @@ TOPOLOGIES = (
 """What others call our four marks of topology. They all name label keys of nodes, as ours may."""
 KEYS = frozenset(
     key
-    for row in (*(one.keys for one in CONVENTIONS), QUEUES, *TOPOLOGIES, (KOORDINATOR_TOPOLOGY,))
+    for row in (*(one.keys for one in CONVENTIONS), QUEUES, *TOPOLOGIES, (KUEUE_LAYERS, KOORDINATOR_TOPOLOGY))
     for key in row
     if key
 )
@@ -189,7 +220,7 @@ def all_marks(about: ObjectMeta) -> Marks:
             problems.append(f"{place} is {known} and {key} is {value}; remove one of the two")
     required, preferred, size, level = (value for value, _ in found)
     queue = first_mark(about, QUEUES) or ""
-    return Marks(own.min_count, (required, preferred, size, level), queue, tuple(problems))
+    return Marks(own.min_count, (required, preferred, size, level), queue, (*own.problems, *problems))
 
 
 class Unread(NamedTuple):
@@ -199,11 +230,52 @@ class Unread(NamedTuple):
 def _topology_of_others(about: ObjectMeta) -> Iterator[tuple[int, str, str | Unread]]:
     for row in TOPOLOGIES:
         for position, key in enumerate(row):
-            if key and (value := own_mark(about, key)) is not None:
-                yield position, key, value
-    if (spec := mark(about, KOORDINATOR_TOPOLOGY)) is not None:
-        for position, layers in _gathered(spec):
-            yield position, KOORDINATOR_TOPOLOGY, layers
+            if key and (value := own_mark(about, key)) is not None and not _only_a_wish(about, key):
+                yield position, key, value or Unread("it is empty")
+    for key, read in ((KUEUE_LAYERS, _innermost), (KOORDINATOR_TOPOLOGY, _gathered)):
+        if (text := mark(about, key)) is not None:
+            for position, found in read(text):
+                yield position, key, found
+
+
+def _only_a_wish(about: ObjectMeta, key: str) -> bool:
+    """Segments of KAI that are better together and need not be: slices are no such thing."""
+    wish = mark(about, KAI_SEGMENT_WISH) is not None and mark(about, KAI_SEGMENT_LEVEL) is None
+    return key == KAI_SEGMENTS and wish
+
+
+class SliceLayer(Lean, frozen=True):
+    topology: Annotated[str, msgspec.Meta(min_length=1)]
+    size: Count
+
+
+Layers = Annotated[tuple[SliceLayer, ...], msgspec.Meta(min_length=1, max_length=3)]
+
+
+def slice_layers(text: str) -> tuple[SliceLayer, ...] | None:
+    """Kueue's slices within slices, the widest first; None if they cannot be read."""
+    try:
+        layers = msgspec.json.decode(text, type=Layers)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    uneven = any(wide.size % narrow.size for wide, narrow in pairwise(layers))
+    return None if uneven or len({layer.topology for layer in layers}) < len(layers) else layers
+
+
+def _innermost(text: str) -> Iterator[tuple[int, str | Unread]]:
+    """There are slices of one level only: of several, those whose members are nearest to each other."""
+    layers = slice_layers(text)
+    if layers is None:
+        yield 2, Unread(LAYERS_UNREAD)
+        return
+    yield 2, str(layers[-1].size)
+    yield 3, layers[-1].topology
+
+
+LAYERS_UNREAD = (
+    "it is not a JSON list of one to three layers, each with a topology of its own and a size, and each size "
+    "a multiple of the next"
+)
 
 
 class GatherRule(Lean, frozen=True):
@@ -240,7 +312,8 @@ def _gathered(text: str) -> Iterator[tuple[int, str | Unread]]:
 
 def group_from_foreign(group: ForeignGroup, title: str) -> Group | None:
     """A PodGroup of another scheduler as a group; None if it does not say how many members it takes."""
-    if group.spec.min_member < 1:
+    quorum = kai_quorum(group.spec) if isinstance(group, KaiPodGroup) else group.spec.min_member
+    if not quorum:
         return None
     key, problems, topology, queue = key_of(group.metadata), list[str](), TopologyRequest(), ""
     about, priority_class = group.metadata, ""
@@ -253,11 +326,16 @@ def group_from_foreign(group: ForeignGroup, title: str) -> Group | None:
         if group.spec.preemptibility:
             labels = {**about.labels, KAI_PREEMPTIBILITY: group.spec.preemptibility}
             about = msgspec.structs.replace(about, labels=labels)
+        problems += _kai_problems(group.spec)
         preferred = wanted.preferred_topology_level
         topology = TopologyRequest(wanted.required_topology_level, (preferred,) if preferred else ())
+    if quorum > MOST_MEMBERS:
+        problems.append(
+            f"PodGroup {key} of {title} has a quorum of {quorum}, which is more than {MOST_MEMBERS}"
+        )
     return Group(
         key=key,
-        quorum=group.spec.min_member,
+        quorum=min(quorum, MOST_MEMBERS),
         gang=True,
         topology=topology,
         priority_class_name=priority_class,
@@ -269,16 +347,49 @@ def group_from_foreign(group: ForeignGroup, title: str) -> Group | None:
     )
 
 
+def kai_quorum(spec: KaiPodGroupSpec) -> int | None:
+    """`minMember`, of which 0 makes no gang of it; else what the smallest of its parts take, as many of them
+    as it needs. None if neither is said."""
+    if spec.min_member is not None or spec.min_sub_group is None:
+        return None if spec.min_member is None else max(1, spec.min_member)
+    known, below = {part.name: part for part in spec.sub_groups}, dict[str, list[str]]()
+    for one in known.values():
+        below.setdefault(one.parent, []).append(one.name)
+    least: dict[str, int] = {}
+    try:
+        for name in TopologicalSorter(below).static_order():
+            part = known.get(name)
+            own, wanted = (0, spec.min_sub_group) if part is None else (part.min_member, part.min_sub_group)
+            inner = sorted(least[child] for child in below.get(name, ()))
+            least[name] = sum(inner[:wanted]) if inner else own or 0
+    except CycleError:
+        return None
+    return max(1, least.get("", 0))
+
+
+def _kai_problems(spec: KaiPodGroupSpec) -> Iterator[str]:
+    wanted, there = spec.min_sub_group, sum(not part.parent for part in spec.sub_groups)
+    if wanted is None:
+        return
+    if spec.min_member is not None:
+        yield f"spec.minMember is {spec.min_member} and spec.minSubGroup is {wanted}; remove one of the two"
+    elif wanted > there:
+        yield f"spec.minSubGroup is {wanted}, and it has {counted(there, 'subgroup')}"
+
+
 def _volcano_topology(group: VolcanoPodGroup) -> tuple[TopologyRequest, list[str]]:
     wanted = group.spec.network_topology
     if wanted is None:
         return TopologyRequest(), []
     name, tier = wanted.highest_tier_name, wanted.highest_tier_allowed
+    if wanted.mode not in ("hard", "soft"):
+        return TopologyRequest(), [f"spec.networkTopology.mode: {wanted.mode!r} is not hard or soft"]
     if wanted.mode == "soft":
         return TopologyRequest(preferred=(name,) if name else ()), []
     if name:
         return TopologyRequest(name), []
     return TopologyRequest(), [
-        f"spec.networkTopology allows tiers up to {'any' if tier is None else tier}, and maitred knows "
-        "levels by name; set highestTierName to a level of policy.topology.levels, or remove networkTopology"
+        f"spec.networkTopology names {'no tier' if tier is None else f'tier {tier} by its number'}, and "
+        "maitred knows levels by name; set highestTierName to a level of policy.topology.levels, or remove "
+        "networkTopology"
     ]

@@ -14,6 +14,7 @@ from maitred.model.group import (
     TOPOLOGY_MARKS,
     Group,
     Marks,
+    no_count,
     positive,
     topology_request,
 )
@@ -34,7 +35,7 @@ def group_from_job(job: Job, rule: JobsRule) -> Group | None:
     if marks.min_count is not None:
         quorum = positive(marks.min_count) or 1
         if positive(marks.min_count) is None:
-            problems.append(f"{MIN_COUNT}: {marks.min_count!r} is not a whole number of at least 1")
+            problems.append(f"{MIN_COUNT}: {no_count(marks.min_count)}")
         if scheduled not in (None, quorum):
             problems.append(f"spec.scheduling of the Job says {scheduled} and {MIN_COUNT} says {quorum}")
         origin = f"{MIN_COUNT} of Job {key}"
@@ -93,8 +94,8 @@ def marks_of_job(job: Job) -> tuple[Marks, list[str]]:
 
 
 def filled(first: Marks, second: Marks, first_place: str, second_place: str) -> tuple[Marks, list[str]]:
-    """The marks that either has; what both say must be the same."""
-    if second is NO_MARKS:
+    """The marks that either has, and what is wrong with them; what both say must be the same."""
+    if second is NO_MARKS and not first.problems:
         return first, []
     pairs = [(MIN_COUNT, first.min_count, second.min_count)]
     pairs += list(zip(TOPOLOGY_MARKS, first.topology, second.topology, strict=True))

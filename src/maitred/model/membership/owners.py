@@ -8,8 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
+
 from maitred.model import kinds
-from maitred.model.group import EACH_JOB, GANG, MIN_COUNT, Group, Marks, positive, topology_request
+from maitred.model.group import EACH_JOB, GANG, MIN_COUNT, Group, Marks, no_count, positive, topology_request
 from maitred.model.membership.conventions import all_marks
 from maitred.model.membership.jobs import filled
 from maitred.model.membership.source import (
@@ -159,12 +161,13 @@ def _group(key: str, owners: Sequence[Object], stage: Stage, only: bool) -> tupl
             "templates of their pods"
         )
     marks, unlike = _with_templates(marks, stage)
+    marks = _with_subgroups(marks, owners[0])
     quorum, origin = stage.quorum, f"{title}, {stage.words}"
     if marks.min_count is not None:
         count = positive(marks.min_count)
         quorum, origin = count or 1, f"{MIN_COUNT} of {title}"
         if count is None:
-            problems.append(f"{MIN_COUNT}: {marks.min_count!r} is not a whole number of at least 1")
+            problems.append(f"{MIN_COUNT}: {no_count(marks.min_count)}")
     topology, unread = topology_request(marks, stage.within)
     group = Group(
         key=key,
@@ -209,6 +212,17 @@ def _with_templates(marks: Marks, stage: Stage) -> tuple[Marks, list[str]]:
             marks, differing = filled(marks, said, "for the whole", f"in the template of {role.name}")
             problems += differing
     return marks, problems
+
+
+def _with_subgroups(marks: Marks, owner: Object) -> Marks:
+    """KAI takes the subgroups of a LeaderWorkerSet for its segments where no size of those is said."""
+    required, preferred, size, level = marks.topology
+    if not isinstance(owner, LeaderWorkerSet) or level is None or size is not None:
+        return marks
+    policy = owner.spec.leader_worker_template.sub_group_policy
+    found = None if policy is None else policy.sub_group_size
+    topology = (required, preferred, str(found) if found else None, level)
+    return msgspec.structs.replace(marks, topology=topology)
 
 
 def _gang_problems(owners: Sequence[Object]) -> list[str]:

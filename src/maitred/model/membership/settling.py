@@ -76,6 +76,10 @@ class GroupClaim:
     where: str
     group: Group | None = None
     count: str | None = None
+    marked: str | None = None
+    """How many members it takes, as the pod says it beside the object of the group, which counts."""
+    problem: str = ""
+    """What the pod says that contradicts itself."""
     made: bool = False
     """A controller made it, and nobody asked for it."""
     since: Timestamp | None = None
@@ -149,13 +153,19 @@ class _Settling:
                 yield GroupClaim(self._id(MARKS, name), f"by {GROUP} on its {kind_title(owner)}")
         for named in said.named:
             convention = BY_TITLE[named.source]
-            id, key = self._id(named.source, named.name), convention.names[0]
+            id = self._id(named.source, named.name)
             object = None if convention.objects is None else self.known.find(convention.objects, id.key)
             group = None if object is None else group_from_foreign(object, named.source)
-            count = named.members if group is None else str(group.quorum)
-            made = object is not None and bool(object.metadata.owner_references)
-            since = None if object is None else object.metadata.creation_timestamp
-            yield GroupClaim(id, f"by {key}", group, count, made, since)
+            yield GroupClaim(
+                id,
+                f"by {named.key}",
+                group,
+                count=named.members if group is None else str(group.quorum),
+                marked=None if group is None else named.members,
+                problem=named.problem,
+                made=object is not None and bool(object.metadata.owner_references),
+                since=None if object is None else object.metadata.creation_timestamp,
+            )
 
     def _id(self, source: str, name: str) -> GroupId:
         return GroupId(source, f"{self.said.namespace}/{name}")
@@ -169,12 +179,14 @@ class _Settling:
         default = self.job is not None and self.job.spec.scheduling is None and _is_of(found, self.job)
         default = default and not group.parent  # what is in a tree is made as the owner of the Job says
         since = found.metadata.creation_timestamp
-        return GroupClaim(id, "in spec.schedulingGroup", group, str(group.quorum), default, since)
+        count = str(group.quorum)
+        return GroupClaim(id, "in spec.schedulingGroup", group, count, made=default, since=since)
 
     def _as_written(self, claims: Sequence[GroupClaim], made: GroupClaim | None) -> Settled:
         first = claims[0]
         marks, differing = self._marks()
-        conflict = _differing_names(claims) or "; ".join(differing) or self._differing_counts(claims, marks)
+        problem = next((claim.problem for claim in claims if claim.problem), "") or _differing_names(claims)
+        conflict = problem or "; ".join(differing) or self._differing_counts(claims, marks)
         if first.id.source == POD_GROUP:
             return Settled(first.id, first.group, NO_MARKS, conflict)
         if marks.min_count is None:
@@ -192,6 +204,7 @@ class _Settling:
 
     def _differing_counts(self, claims: Sequence[GroupClaim], marks: Marks) -> str:
         said = [(claim.count, f"{claim.id.source} group {claim.id.key}") for claim in claims if claim.count]
+        said += [(one.marked, BY_TITLE[one.id.source].counts[0]) for one in claims if one.marked is not None]
         if marks.min_count is not None:
             said.append((marks.min_count, MIN_COUNT))
         for count, where in said[1:]:

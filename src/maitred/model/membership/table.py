@@ -64,15 +64,25 @@ def by_convention(convention: Convention) -> GroupRule:
         if declared is None:
             problems = marked.problems if marked.gang else (*marked.problems, convention.unsaid)
             return msgspec.structs.replace(marked, origin=f"{count_key} of its members", problems=problems)
-        silent = declared.topology == TopologyRequest()
         return msgspec.structs.replace(
             declared,
-            topology=marked.topology if silent else declared.topology,
+            topology=_both(declared.topology, marked.topology),
             queue=declared.queue or marked.queue,
             problems=(*declared.problems, *marked.problems),
         )
 
     return rule
+
+
+def _both(declared: TopologyRequest, marked: TopologyRequest) -> TopologyRequest:
+    """What a PodGroup asks for, and its members where it says nothing. That they require one level is checked
+    by those who know which names are one level."""
+    return msgspec.structs.replace(
+        marked,
+        required=declared.required or marked.required,
+        preferred=declared.preferred or marked.preferred,
+        annotated=marked.required,
+    )
 
 
 def by_owner(title: str) -> GroupRule:

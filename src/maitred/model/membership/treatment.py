@@ -6,8 +6,11 @@ taken over at all in `OBJECTS_OF_OTHERS`. `maitred import --check` reads these t
 them with what membership reads.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
+
+from maitred.model.membership.conventions import slice_layers
 
 Treatment = Literal["honoured", "approximated", "ignored"]
 HONOURED: Treatment = "honoured"
@@ -28,10 +31,15 @@ class Treated:
     """Whether the workload may run otherwise than it did under the other scheduler."""
     same_if: tuple[str, ...] = ()
     """Values that mean what happens anyway."""
+    unless: Callable[[str], bool] | None = None
+    """Values of which `otherwise` is true instead."""
+    otherwise: "Treated | None" = None
 
     def of_value(self, value: str) -> "Treated":
         if value in self.same_if:
             return Treated(HONOURED, f"{value} is how maitred works", changes=False)
+        if self.otherwise is not None and self.unless is not None and self.unless(value):
+            return self.otherwise
         return self
 
 
@@ -73,7 +81,23 @@ KUEUE_ORDER = "it orders the queues of Kueue; maitred goes by the PriorityClass 
 NO_WAITING = "maitred binds no part of a gang, so nothing waits that could time out"
 OWN_REQUESTS = "maitred seats the quorum only where the requests of its pods fit, which is stricter"
 SUBGROUPS = "the members are one group: no part of it has a quorum or a domain of its own"
-CLASS_OF_GROUP = "the PriorityClass of the members counts; give it to the pods"
+CLASS_OF_GROUP = honoured("the priority of the group, if there is such a class; its pods must have the same")
+SLICES = honoured("each slice of the members in one domain of this node label")
+SLICE_SIZE = honoured("how many members are a slice")
+WHOLE_DEVICES = "maitred gives whole devices; the pod asks for none and gets none"
+WRITTEN_BY_KAI = needless("KAI writes it to tell what it did")
+
+
+def exempting(*known: str) -> Treated:
+    """Whether preemption may take the pod. What cannot be read protects it."""
+    never = approximated(f"it is not {' or '.join(known)}, and the pod is never preempted")
+    words = "whether preemption may take the pod"
+    return Treated(HONOURED, words, changes=False, unless=lambda value: value not in known, otherwise=never)
+
+
+def in_layers(text: str) -> bool:
+    layers = slice_layers(text)
+    return layers is not None and len(layers) > 1
 
 
 def _keys(scheduler: str, prefix: str, **rows: Treated) -> tuple[KeyRow, ...]:
@@ -97,7 +121,7 @@ KEYS_OF_OTHERS: tuple[KeyRow, ...] = (
     *_keys(
         VOLCANO,
         "volcano.sh/",
-        preemptable=ignored(PREEMPTION, "true"),
+        preemptable=exempting("true", "false"),
         sla_waiting_time=ignored("within one priority, maitred goes by age; no group overtakes for waiting"),
         cooldown_time=ignored("maitred may preempt a group right after it has started"),
     ),
@@ -118,9 +142,18 @@ KEYS_OF_OTHERS: tuple[KeyRow, ...] = (
         podset_required_topology=REQUIRED,
         podset_preferred_topology=PREFERRED,
         podset_unconstrained_topology=needless("members may be anywhere, as without it"),
-        podset_slice_required_topology=honoured("each slice of the members in one domain of this node label"),
-        podset_slice_size=honoured("how many members are a slice"),
-        podset_slice_required_topology_constraints=ignored("maitred has slices of one level only"),
+        podset_slice_required_topology=SLICES,
+        podset_slice_size=SLICE_SIZE,
+        podset_slice_required_topology_constraints=Treated(
+            HONOURED,
+            "each slice of the members in one domain of the node label",
+            changes=False,
+            unless=in_layers,
+            otherwise=approximated(
+                "maitred has slices of one level: each slice of the last layer is in one domain, and the "
+                "wider layers do not count"
+            ),
+        ),
         podset_group_name=ignored("maitred holds no two parts of a workload to one domain by name"),
         job_min_parallelism=ignored(
             "the quorum is that of the Job; set maitred.dev/min-count to let it start with fewer"
@@ -135,16 +168,35 @@ KEYS_OF_OTHERS: tuple[KeyRow, ...] = (
         queue=QUEUE,
         batch_min_member=COUNTS,
         subgroup_name=ignored(SUBGROUPS),
-        preemptibility=ignored(PREEMPTION, "preemptible"),
+        preemptibility=exempting("preemptible", "non-preemptible"),
         topology=needless("maitred finds the levels by the node labels; see maitred topology"),
         topology_required_placement=REQUIRED,
         topology_preferred_placement=PREFERRED,
-        segment_size=ignored("members are not cut into segments; maitred.dev/slice-size does it"),
+        segment_size=approximated(
+            "how many members are a slice; a leader or a master is in the first slice, and counts"
+        ),
+        segment_topology_required_placement=SLICES,
+        segment_topology_preferred_placement=ignored(
+            "maitred has no slices that are only preferred; segment-topology-required-placement makes slices"
+        ),
         preemption_delay=ignored("maitred preempts as soon as it has proven that it helps"),
         staleness_grace_period=ignored("a gang that loses members keeps the others, however few they are"),
     ),
-    KeyRow(KAI, "gpu-fraction", ignored("maitred gives whole devices; the pod asks for none and gets none")),
-    KeyRow(KAI, "gpu-memory", ignored("maitred gives whole devices; the pod asks for none and gets none")),
+    *_keys(
+        KAI,
+        "kai.scheduler/",
+        node_pool=ignored("maitred seats on all nodes; give the pods a node selector"),
+        task_priority=ignored("members of one shape go by their index, then by their age"),
+        skip_podgrouper=needless("maitred has no podgrouper"),
+        top_owner_metadata=WRITTEN_BY_KAI,
+        last_start_timestamp=WRITTEN_BY_KAI,
+        last_eviction_timestamp=WRITTEN_BY_KAI,
+        stale_podgroup_timestamp=WRITTEN_BY_KAI,
+    ),
+    KeyRow(KAI, "gpu-fraction", ignored(WHOLE_DEVICES)),
+    KeyRow(KAI, "gpu-fraction-num-devices", ignored(WHOLE_DEVICES)),
+    KeyRow(KAI, "gpu-fraction-container-name", ignored(WHOLE_DEVICES)),
+    KeyRow(KAI, "gpu-memory", ignored(WHOLE_DEVICES)),
     # Koordinator
     *_keys(
         KOORDINATOR,
@@ -164,7 +216,7 @@ KEYS_OF_OTHERS: tuple[KeyRow, ...] = (
         "quota.scheduling.koordinator.sh/",
         name=QUEUE,
         parent=ignored("maitred has no queues yet"),
-        preemptible=ignored(PREEMPTION, "true"),
+        preemptible=exempting("true", "false"),
     ),
     # YuniKorn
     *_keys(
@@ -213,6 +265,7 @@ PREFIXES: dict[str, str] = {
 }
 """Whose keys begin so. One without a row is told as ignored: we do not know what it means."""
 UNKNOWN = ignored("maitred does not know this key")
+UNKNOWN_FIELD = ignored("maitred does not know this field")
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +302,7 @@ FIELDS_OF_OTHERS: tuple[FieldRow, ...] = (
         minTaskMember=TASK_COUNTS,
         minResources=needless(OWN_REQUESTS),
         queue=QUEUE,
-        priorityClassName=ignored(CLASS_OF_GROUP),
+        priorityClassName=CLASS_OF_GROUP,
         networkTopology=approximated(
             "highestTierName is a level of policy.topology.levels; tiers by number are not known"
         ),
@@ -261,7 +314,7 @@ FIELDS_OF_OTHERS: tuple[FieldRow, ...] = (
         "Job",
         minAvailable=COUNTS,
         queue=QUEUE,
-        priorityClassName=ignored(CLASS_OF_GROUP),
+        priorityClassName=CLASS_OF_GROUP,
         networkTopology=approximated(
             "highestTierName is a level of policy.topology.levels; tiers by number are not known"
         ),
@@ -272,11 +325,17 @@ FIELDS_OF_OTHERS: tuple[FieldRow, ...] = (
         "PodGroup",
         minMember=COUNTS,
         queue=QUEUE,
-        priorityClassName=ignored(CLASS_OF_GROUP),
-        preemptibility=ignored(PREEMPTION, "preemptible"),
+        priorityClassName=CLASS_OF_GROUP,
+        preemptibility=exempting("preemptible", "non-preemptible"),
         topologyConstraint=honoured("its levels are node labels that all members share"),
         subGroups=ignored(SUBGROUPS),
-        minSubGroup=ignored(SUBGROUPS),
+        minSubGroup=approximated(
+            "the quorum is what the smallest of so many parts take; any members make it up"
+        ),
+        preemptionDelay=ignored("maitred preempts as soon as it has proven that it helps"),
+        stalenessGracePeriod=ignored("a gang that loses members keeps the others, however few they are"),
+        markUnschedulable=needless("maitred says of every group why it waits"),
+        schedulingBackoff=needless("maitred tries a group again whenever something has changed"),
     ),
     *_fields(
         KOORDINATOR,

@@ -6,7 +6,7 @@ from maitred.model.operators.parts import ByName, Name, Several, Size
 
 
 class ForeignGroupSpec(Lean, frozen=True):
-    min_member: Size = 0
+    min_member: Size | None = None
 
 
 class ForeignGroup(Object, frozen=True):
@@ -50,7 +50,8 @@ class KaiTopology(Lean, frozen=True):
 
 class KaiSubGroup(Lean, frozen=True):
     name: Name = ""
-    min_member: Size = 0
+    min_member: Size | None = None
+    min_sub_group: Size | None = None
     parent: Name = ""
     topology_constraint: KaiTopology = KaiTopology()
 
@@ -60,6 +61,8 @@ class KaiPodGroupSpec(ForeignGroupSpec, frozen=True):
     priority_class_name: Name = ""
     preemptibility: Name = ""
     topology_constraint: KaiTopology = KaiTopology()
+    min_sub_group: Size | None = None
+    """How many of its parts it takes, instead of how many members."""
     sub_groups: Several[KaiSubGroup] = ()
 
 
