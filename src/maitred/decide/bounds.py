@@ -27,12 +27,12 @@ def _most_by_code(rules: Rules, rows: Rows, chosen: Codes, counts: Sequence[int]
     """The same for some nodes and the domain of each."""
     rooms = [np.bincount(chosen, weights=copies[rows]).astype(np.int64) for copies in rules.copies]
     capped = [np.minimum(room, count) for room, count in zip(rooms, counts, strict=True)]
-    most: Ints = np.add.reduce(capped)
+    most: Ints = sum(capped[1:], capped[0])
     if len(counts) > 1:
         for room in rules.rooms:
             free = np.bincount(chosen, weights=np.maximum(room.free[rows], 0), minlength=len(most))
             np.minimum(most, most_in(free.astype(np.float64, copy=False), room.use, counts), out=most)
-    return most, np.add.reduce(rooms)
+    return most, sum(rooms[1:], rooms[0])
 
 
 def most_among(rules: Rules, rows: Rows, counts: Sequence[int]) -> int:

@@ -193,7 +193,9 @@ class EvictablePods:
         return self._kinship.names
 
     def group_of(self, pod: int) -> Group | None:
-        number = int(self.bound.group[pod])
+        return self.group_numbered(int(self.bound.group[pod]))
+
+    def group_numbered(self, number: int) -> Group | None:
         seated = self.snapshot.seated[number] if number != NO_GROUP else None
         return None if seated is None else seated.group
 

@@ -122,10 +122,11 @@ class Feasibility:
         if after.most < self.ask.need or within is None:
             return None
         self.context.meter.take(self._looks)
-        free = self.trial.columns.free.copy()
-        free[self.columns[:, None], after.rows] = after.free
-        copies = self._before[0][: len(self.ask.distinct)].copy()
-        copies[:, after.rows] = after.measures[: len(copies)]
+        free, copies = self.trial.columns.free.copy(), self._before[0][: len(self.ask.distinct)].copy()
+        for column, amounts in zip(self.columns.tolist(), after.free, strict=True):
+            free[column, after.rows] = amounts
+        for column, amounts in zip(copies, after.measures[: len(copies)], strict=True):
+            column[after.rows] = amounts
         rooms = [
             Room(free[column], tuple(use))
             for column, use in zip(self.columns, self.uses.T.tolist(), strict=True)
@@ -291,7 +292,8 @@ class Feasibility:
 
     def free_on(self, rows: Rows) -> Ints:
         """What some nodes have free of those, as long as no pod has left."""
-        return np.take(self.trial.columns.free[self.columns], rows, axis=1)
+        free = self.trial.columns.free
+        return np.array([free[column].take(rows) for column in self.columns.tolist()], dtype=np.int64)
 
     def freed(self, entries: Ints | slice, of: Mask | slice = EVERYTHING) -> Ints:
         """What these entries free of the resources that members ask for, or of some of them."""
