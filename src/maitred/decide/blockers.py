@@ -252,10 +252,11 @@ def _scarcest(unseated: Unseated) -> tuple[str, int, int]:
     """The resource of which the eligible nodes have least beside what the missing members ask for; where
     there is none of several, devices are what people wait for."""
     trial, rows = unseated.trial, np.flatnonzero(unseated.eligible)
-    requests = [dict(trial.needs(shape).requests) for shape in unseated.ask.shapes]
+    requests = {shape: dict(trial.needs(shape).requests) for shape in unseated.ask.distinct}
     found = []
-    for resource in sorted(set().union(*requests)):
-        requested = sum(sorted(request.get(resource, 0) for request in requests)[: unseated.needed])
+    for resource in sorted(set().union(*requests.values())):
+        amounts = {shape: request.get(resource, 0) for shape, request in requests.items()}
+        requested = sum(sorted(amounts[shape] for shape in unseated.ask.shapes)[: unseated.needed])
         column = trial.nodes.resource_column(resource)
         free = 0 if column is None else total(np.maximum(trial.columns.room_of(column)[rows], 0))
         if requested:

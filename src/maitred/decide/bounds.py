@@ -1,6 +1,5 @@
 """How many members could be seated at most: quick to work out, and never too few."""
 
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -28,12 +27,12 @@ def _most_by_code(rules: Rules, rows: Rows, chosen: Codes, counts: Sequence[int]
     """The same for some nodes and the domain of each."""
     rooms = [np.bincount(chosen, weights=copies[rows]).astype(np.int64) for copies in rules.copies]
     capped = [np.minimum(room, count) for room, count in zip(rooms, counts, strict=True)]
-    most: Ints = np.add.reduce(capped)
+    most: Ints = sum(capped[1:], capped[0])
     if len(counts) > 1:
         for room in rules.rooms:
             free = np.bincount(chosen, weights=np.maximum(room.free[rows], 0), minlength=len(most))
-            np.minimum(most, most_in(free.astype(np.float64), room.use, counts), out=most)
-    return most, np.add.reduce(rooms)
+            np.minimum(most, most_in(free.astype(np.float64, copy=False), room.use, counts), out=most)
+    return most, sum(rooms[1:], rooms[0])
 
 
 def most_among(rules: Rules, rows: Rows, counts: Sequence[int]) -> int:
@@ -80,9 +79,9 @@ def most_in(free: Floats, use: Sequence[int], counts: Sequence[int]) -> Ints:
     What whole domains have may be more than an int64 holds, so it is counted in floats, a hair too much: one
     member too many is a bound that is not tight, one too few would be a wrong proof.
     """
-    wanted = Counter[int]()
+    wanted = dict[int, int]()
     for used, count in zip(use, counts, strict=True):
-        wanted[used] += count
+        wanted[used] = wanted.get(used, 0) + count
     most = np.full(free.shape, wanted.pop(0, 0), dtype=np.int64)
     left = free * A_HAIR_MORE
     for used, count in sorted(wanted.items()):

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from maitred.cluster.journal import Selection
 from maitred.cluster.nodes import NodeView
 from maitred.cluster.parts import Parts
 from maitred.cluster.snapshot import GroupView, Snapshot
@@ -100,10 +101,18 @@ class Diagnosis:
 
     def of_promised(self, ask: Ask, ahead: Ahead) -> tuple[Blocker, ...]:
         """What is in the way of a group that has found places which others have to leave."""
-        needs = (self.trial.needs(shape) for shape in ask.distinct)
-        if not any(need.affinity or need.spread for need in needs):  # no pod that is gone matters to it
+        if not any(map(self._leans_on_others, ask.distinct)):  # no pod that is gone matters to it
             self._fits_with_room.add(ask.unnamed())
         return self._examined(ask, (), ahead)
+
+    def _leans_on_others(self, shape: int) -> bool:
+        """Whether pods that would be gone if there were room help it to its places, or may: those that it
+        must be near, or that even out its spread."""
+        needs, roomy = self.trial.needs(shape), self.grounds.roomy.neighbours
+        if needs.affinity:
+            return True
+        selections = (Selection((constraint.pods,), False, True) for constraint in needs.spread)
+        return any((self.trial.neighbours.matching(one) != roomy.matching(one)).any() for one in selections)
 
     def _remembered(self, ask: Ask, own: Seating, ahead: Ahead) -> tuple[Blocker, ...]:
         key = (ask.unnamed(), own, ahead)

@@ -82,9 +82,11 @@ class Pools:
 
     def at(self, row: int) -> Iterator[Pool]:
         """Those that a node can use."""
-        if self.lone[row] >= 0:
-            yield self.each[self.lone[row]]
-        for number in self.overlapping if self.lone[row] < 0 else ():
+        lone = int(self.lone[row])
+        if lone >= 0:
+            yield self.each[lone]
+            return
+        for number in self.overlapping:
             if self.each[number].reachable[row]:
                 yield self.each[number]
 

@@ -13,6 +13,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
+from maitred.cluster.journal import Rows
 from maitred.cluster.load import Account
 from maitred.cluster.supply.fit import Fit
 from maitred.model.categories import Category
@@ -32,6 +33,11 @@ class Supply(Account):
     def serves(self, seats: Sequence[tuple[int, int, int]]) -> bool:
         """Whether there is enough for all of these together: shapes, rows, and how many copies. It is asked
         where `fit` was not sure of it."""
+        return True
+
+    def held_by(self, pods: Rows) -> bool:
+        """Whether there would be more of it if some of these pods, which are bound, left. To say so where
+        there would not is only slow."""
         return True
 
     def never_serves(self, shape: int) -> bool:

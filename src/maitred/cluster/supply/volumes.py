@@ -84,6 +84,9 @@ class Volumes(Supply):
     def asked_by(self, shape: int) -> bool:
         return bool(self.load.shape(shape).volumes)
 
+    def held_by(self, pods: Rows) -> bool:
+        return bool(self.load.mounting[pods].any())
+
     def never_serves(self, shape: int) -> bool:
         return any(need.problem for need in self.load.shape(shape).volumes)
 

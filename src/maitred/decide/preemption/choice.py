@@ -68,7 +68,7 @@ class _Search:
     def __init__(self, feasibility: Feasibility) -> None:
         self.feasibility, self.units = feasibility, feasibility.units
         self._priced = list[tuple[Pass, Mask]]()
-        """The last passes over the slots,"""
+        """The last passes over the slots, each with the nodes that it went over,"""
         self._priced_for: Mask | None = None
         """and of which candidates."""
         self._in_vain = list[Mask]()
@@ -149,7 +149,7 @@ class _Search:
         return self._sorted(options)
 
     def _passes(self, candidates: Mask) -> list[tuple[Pass, Mask]]:
-        """One for each of the most promising domains, and the candidates that have pods there."""
+        """One for each of the most promising domains, and its nodes."""
         feasibility = self.feasibility
         if self._priced_for is not None and (candidates == self._priced_for).all():
             return self._priced
@@ -160,7 +160,7 @@ class _Search:
         within = (feasibility.useful & (feasibility.domains == domain) for domain in np.sort(domains))
         passes = [(in_order(feasibility, candidates, nodes), nodes) for nodes in within]
         passes.sort(key=lambda each: each[0].price)
-        self._priced = [(found, feasibility.touching(candidates, nodes)) for found, nodes in passes[:DOMAINS]]
+        self._priced = passes[:DOMAINS]
         self._priced_for = candidates
         return self._priced
 
@@ -168,8 +168,8 @@ class _Search:
         self, passes: list[tuple[Pass, Mask]], candidates: Mask, refined: bool = True
     ) -> list[Option]:
         options = list[Option]()
-        for found, there in passes:
-            pool = _few(self.units, candidates & there, WIDEST)
+        for found, nodes in passes:
+            pool = self._few_of(found, candidates, nodes)
             if pool is not None and len(pool):
                 options += cheapest(self.feasibility, pool, None, 1 + ALTERNATIVES)
             many = pool is None or len(pool) > POOL
@@ -177,12 +177,19 @@ class _Search:
                 options.append(self._refined(option, found.order) if refined else option)
         return options
 
+    def _few_of(self, found: Pass, candidates: Mask, nodes: Mask) -> Ints | None:
+        """The candidates on the nodes of a pass, if these are few. All in its order are among them."""
+        if int(np.count_nonzero(self.units.whole[found.order])) > WIDEST:
+            return None
+        return _few(self.units, self.feasibility.touching(candidates, nodes), WIDEST)
+
     def _sorted(self, options: list[Option]) -> list[Option]:
         found = list[Option]()
         by_price = sorted(options, key=lambda option: option.price)
         for _, tied in groupby(by_price, key=lambda option: option.price):
             same = list(tied)
-            found += [same[place] for place in self.units.in_order([option.chosen for option in same])]
+            sets = [np.flatnonzero(option.chosen) for option in same]
+            found += [same[place] for place in self.units.in_order(sets)]
         return found
 
     def _enough(self, found: Pass) -> Option | None:
@@ -237,7 +244,7 @@ class _Search:
         ]:
             barred = candidates.copy()
             barred[unit] = False
-            passes = [(found.without(unit), there) for found, there in priced]
+            passes = [(found.without(unit), nodes) for found, nodes in priced]
             found = self._sorted(self._of_passes(passes, barred, refined=False))
             others += (found or self._options(barred))[:1]
         return others

@@ -56,6 +56,8 @@ class EvictablePods:
         """Pods whose room will be there without more ado. Others that terminate and are not stuck may have to
         be hurried: they can be victims, and break with no other, as they count for no quorum any more."""
         self.stuck: Mask = stuck_pods(snapshot, now)
+        self._below_known = dict[tuple[int, tuple[str, ...]], Mask]()
+        """Who may have to leave for groups of such a rank: many groups ask the same."""
 
     def _by_pod(self, groups: Ints, otherwise: Ints) -> Ints:
         """What the group of each pod has; for lone pods, what they have themselves."""
@@ -197,7 +199,9 @@ class EvictablePods:
         return self._kinship.names
 
     def group_of(self, pod: int) -> Group | None:
-        number = int(self.bound.group[pod])
+        return self.group_numbered(int(self.bound.group[pod]))
+
+    def group_numbered(self, number: int) -> Group | None:
         seated = self.snapshot.seated[number] if number != NO_GROUP else None
         return None if seated is None else seated.group
 
@@ -360,6 +364,11 @@ class EvictablePods:
 
     def below(self, priority: int, schedulers: tuple[str, ...]) -> Mask:
         """Pods that rank lower and that the policy lets such a group displace, some of them not yet."""
+        if (priority, schedulers) not in self._below_known:
+            self._below_known[priority, schedulers] = self._lesser(priority, schedulers)
+        return self._below_known[priority, schedulers]
+
+    def _lesser(self, priority: int, schedulers: tuple[str, ...]) -> Mask:
         lower: Mask = self.movable & (self.priority < priority)
         if self.policy.preemption.victims == "own":
             own = np.array([s.scheduler in schedulers for s in self.snapshot.standings] + [False])

@@ -3,7 +3,7 @@
 Sums tell at once for most sets that they free too little; only the others are tried.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import combinations, islice
 from math import comb
@@ -14,7 +14,7 @@ from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Ints, Mask
 from maitred.decide.ask import Assignment
 from maitred.decide.bounds import most_in
-from maitred.decide.preemption.feasibility import Feasibility, Option
+from maitred.decide.preemption.feasibility import Feasibility, Option, least_of
 from maitred.decide.preemption.sparing import spare
 from maitred.decide.preemption.units import STEP, Floats, Price, Units
 from maitred.decide.seats import PASS
@@ -114,9 +114,9 @@ class _Sets:
         while start < len(part):
             same = (price[:, start:] == price[:, start, None]).all(axis=0)
             end = start + (len(same) if same.all() else int(same.argmin()))
-            tied = [self.units.chosen(self.pool[self.bits[row] > 0].tolist()) for row in part[start:end]]
-            yield from (tied[place] for place in self.units.in_order(tied[:TIED]))
-            yield from tied[TIED:]
+            tied = [self.pool[self.bits[row] > 0] for row in part[start:end]]
+            yield from (self.units.chosen(tied[place]) for place in self.units.in_order(tied[:TIED]))
+            yield from map(self.units.chosen, tied[TIED:])
             start = end
 
     @cached_property
@@ -126,46 +126,74 @@ class _Sets:
         entries = feasibility.units.entries_of(feasibility.units.chosen(pool))
         nodes, inverse = np.unique(feasibility.nodes[entries], return_inverse=True)
         mine = np.searchsorted(pool, feasibility.units.unit[entries])
-        freed = np.zeros((len(pool), len(nodes), len(feasibility.columns)))
-        np.add.at(freed, (mine, inverse), feasibility.freed(entries).T)
+        freed = np.zeros((len(feasibility.columns), len(pool), len(nodes)))
+        for column, amounts in zip(freed, feasibility.freed(entries), strict=True):
+            np.add.at(column, (mine, inverse), amounts)
         return nodes, freed
+
+    @cached_property
+    def _held_elsewhere(self) -> list[Ints]:
+        """Members of each shape that the other nodes have room for as they are, by domain."""
+        feasibility, rows = self.feasibility, np.flatnonzero(self._elsewhere)
+        free, domains = feasibility.free_on(rows), feasibility.domains[rows]
+        counts = (_copies(feasibility, shape, rows, free) for shape in range(len(feasibility.ask.distinct)))
+        found = (np.bincount(domains, weights=held, minlength=self._domains) for held in counts)
+        return [held.astype(np.int64) for held in found]
+
+    @cached_property
+    def _inside(self) -> Mask:
+        """Nodes that could take a member and are in a domain."""
+        return self.feasibility.useful & (self.feasibility.domains >= 0)
+
+    @cached_property
+    def _elsewhere(self) -> Mask:
+        """Those of them that none of these units is on."""
+        others = self._inside.copy()
+        others[self._freed[0]] = False
+        return others
+
+    @cached_property
+    def _domains(self) -> int:
+        return max(1, int(self.feasibility.domains.max(initial=0)) + 1)
+
+    def _add_up(self, by_domain: Ints | Floats, amounts: Ints) -> None:
+        """Add what there is of something on these nodes to what their domains have."""
+        nodes, _ = self._freed
+        for place in np.flatnonzero(self._inside[nodes]).tolist():
+            by_domain[:, self.feasibility.domains[nodes[place]]] += amounts[:, place]
 
     def _may_do(self, bits: Floats) -> Mask:
         """Whether what sets free could be enough, added up over each domain."""
         feasibility, (nodes, freed) = self.feasibility, self._freed
-        free = feasibility.trial.columns.free[feasibility.columns]
-        domains = max(1, int(feasibility.domains.max(initial=0)) + 1)
-        room = np.tensordot(bits, freed, axes=1).astype(np.int64) + free.T[nodes]
-        inside = feasibility.useful & (feasibility.domains >= 0)
-        members = np.zeros((len(bits), domains), dtype=np.int64)
-        for shape, number in enumerate(feasibility.ask.distinct):
-            held = _copies(feasibility, shape, np.arange(len(feasibility.useful), dtype=np.intp), free.T)
-            held[nodes] = 0
-            there = np.bincount(feasibility.domains[inside], weights=held[inside], minlength=domains)
-            copies = _copies(feasibility, shape, nodes, room)
-            copies[:, ~inside[nodes]] = 0
-            by_domain = np.zeros((len(bits), domains), dtype=np.int64)
-            np.add.at(by_domain.T, np.maximum(feasibility.domains[nodes], 0), copies.T)
-            members += np.minimum(by_domain + there.astype(np.int64), feasibility.ask.shapes.count(number))
-        if len(feasibility.ask.distinct) > 1:
-            np.minimum(members, self._most_together(nodes, room, domains), out=members)
+        room = [
+            (bits @ each).astype(np.int64) + free
+            for each, free in zip(freed, feasibility.free_on(nodes), strict=True)
+        ]
+        members, counts = (
+            np.zeros((len(bits), self._domains), dtype=np.int64),
+            feasibility.ask.demand().counts,
+        )
+        for shape, count in enumerate(counts):
+            by_domain = np.tile(self._held_elsewhere[shape], (len(bits), 1))
+            self._add_up(by_domain, _copies(feasibility, shape, nodes, room))
+            members += np.minimum(by_domain, count)
+        if len(counts) > 1:
+            np.minimum(members, self._most_together(room, counts), out=members)
         enough: Mask = members.max(axis=1) >= feasibility.ask.need
         return enough
 
-    def _most_together(self, nodes: Rows, room: Ints, domains: int) -> Ints:
+    def _most_together(self, room: Sequence[Ints], counts: Sequence[int]) -> Ints:
         """How many members of all shapes the room of each domain is enough for, the most modest first."""
-        feasibility = self.feasibility
-        inside = feasibility.useful & (feasibility.domains >= 0)
-        counts = [feasibility.ask.shapes.count(shape) for shape in feasibility.ask.distinct]
-        most = np.full((len(room), domains), len(feasibility.ask.shapes), dtype=np.int64)
-        for place, column in enumerate(feasibility.columns):
-            free = np.where(inside, np.maximum(feasibility.trial.columns.free[column], 0), 0)
-            free[nodes] = 0
-            elsewhere = np.bincount(np.maximum(feasibility.domains, 0), weights=free, minlength=domains)
-            total = np.tile(elsewhere.astype(np.float64), (len(room), 1))
-            there = np.where(inside[nodes], np.maximum(room[:, :, place], 0), 0)
-            np.add.at(total.T, np.maximum(feasibility.domains[nodes], 0), there.T)
-            np.minimum(most, most_in(total, feasibility.uses[:, place].tolist(), counts), out=most)
+        feasibility, rows = self.feasibility, np.flatnonzero(self._elsewhere)
+        most = np.full((len(room[0]), self._domains), sum(counts), dtype=np.int64)
+        amounts = zip(feasibility.free_on(rows), room, feasibility.uses.T.tolist(), strict=True)
+        for free, there, use in amounts:
+            elsewhere = np.bincount(
+                feasibility.domains[rows], weights=np.maximum(free, 0), minlength=self._domains
+            )
+            total: Floats = np.tile(elsewhere.astype(np.float64), (len(there), 1))
+            self._add_up(total, np.maximum(there, 0))
+            np.minimum(most, most_in(total, use, counts), out=most)
         return most
 
 
@@ -187,17 +215,11 @@ def _sets_of(count: int) -> Floats:
     return np.concatenate(parts)
 
 
-def _copies(feasibility: Feasibility, shape: int, nodes: Rows, room: Ints) -> Ints:
+def _copies(feasibility: Feasibility, shape: int, nodes: Rows, room: Iterable[Ints]) -> Ints:
     """How many members of a shape so much room would hold, at most as many as if all had left."""
-    asked = feasibility.uses[shape] > 0
-    fit = (room[..., asked] // feasibility.uses[shape][asked]).min(axis=-1)
-    most = (
-        feasibility.empty.copies[shape]
-        if feasibility.plain
-        else np.full(len(feasibility.useful), np.iinfo(np.int64).max)
-    )
-    copies: Ints = np.clip(fit, 0, most[nodes])
-    return copies
+    fit = [each // used for each, used in zip(room, feasibility.uses[shape].tolist(), strict=True) if used]
+    most = [feasibility.empty.copies[shape][nodes]] if feasibility.plain else []
+    return np.maximum(least_of([*fit, *most]), 0)
 
 
 def _allowed(units: Units, pool: Ints, bits: Floats) -> Mask:

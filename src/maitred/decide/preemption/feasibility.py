@@ -13,7 +13,7 @@ from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment, hand_out
 from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.bounds import Floats, most_in
-from maitred.decide.compile import looks_of_rules
+from maitred.decide.compile import looks_of_rules, make_rules
 from maitred.decide.context import FULL_RULES, Context
 from maitred.decide.levels import Ladder, codes_of
 from maitred.decide.place import place
@@ -22,6 +22,7 @@ from maitred.decide.rules import Rules
 from maitred.decide.scoring import has_soft_company
 from maitred.decide.seating import make_ladder, required_domain, rules_for
 from maitred.decide.seats import PASS, Steps
+from maitred.model.quantity import LARGEST_AMOUNT
 
 EVERYTHING = slice(None)
 
@@ -79,41 +80,73 @@ class Feasibility:
         """Whether sums tell that there is too little room if these units left, or only some of them."""
         return self.plain and self._after(self.units.entries_of(chosen)).most < self.ask.need
 
-    # -- members who mind nothing but room -------------------------------------------------------------
+    # -- members to whom it is all the same who leaves -------------------------------------------------
 
     @cached_property
     def by_sums(self) -> bool:
         """Whether all that changes for the members is how much room there is: then no pod has to be evicted
         to see where they would sit."""
         soft = any(has_soft_company(self.trial.needs(shape)) for shape in self.ask.distinct)
-        return self.plain and not soft and not self.ask.intricate
+        if soft or self.ask.intricate:
+            return False
+        return self.plain or not any(map(self._minds_candidates, self.ask.distinct))
+
+    def _minds_candidates(self, shape: int) -> bool:
+        """Whether some candidate is more to a member than the room that it takes: one that it must be near
+        or away from, or that has what it asks for."""
+        before, after, needs = self.trial.neighbours, self.emptied.neighbours, self.trial.needs(shape)
+        selections = [Selection((term,), True, True) for term in needs.anti_affinity]
+        selections += [Selection((constraint.pods,), False) for constraint in needs.spread]
+        selections += [Selection(needs.affinity, True)] if needs.affinity else []
+        if any((before.matching(each) != after.matching(each)).any() for each in selections):
+            return True
+        foes = dict(after.foes_of(shape))
+        if any((held != foes[term]).any() for term, held in before.foes_of(shape)):
+            return True
+        others = (supply for supply in self.trial.supplies if supply is not self.trial.columns)
+        candidates = np.flatnonzero(self._candidates)
+        return any(supply.asked_by(shape) and supply.held_by(candidates) for supply in others)
+
+    @cached_property
+    def _lasting(self) -> Rules:
+        """What the members may do as far as it is the same whoever leaves; `copies` are as many as there may
+        be on each node, however much room there is."""
+        if self.plain:
+            return self.empty
+        columns = self.trial.columns
+        endless = columns.with_free(np.full_like(columns.free, LARGEST_AMOUNT))
+        return make_rules(self.trial.with_supply(endless), self.ask.distinct, self.context.policy)
 
     def _seats_by_sums(self, entries: Ints, steps: Steps) -> Assignment | None:
         after, within = self._after(entries), self._within
         if after.most < self.ask.need or within is None:
             return None
-        self.context.meter.take(looks_of_rules(self.trial, self.ask.distinct))
-        free = self.trial.columns.free.copy()
-        free[self.columns[:, None], after.rows] = after.free
-        copies = self._before[0][: len(self.ask.distinct)].copy()
-        copies[:, after.rows] = after.measures[: len(copies)]
+        self.context.meter.take(self._looks)
+        free, copies = self.trial.columns.free.copy(), self._before[0][: len(self.ask.distinct)].copy()
+        for column, amounts in zip(self.columns.tolist(), after.free, strict=True):
+            free[column, after.rows] = amounts
+        for column, amounts in zip(copies, after.measures[: len(copies)], strict=True):
+            column[after.rows] = amounts
         rooms = [
             Room(free[column], tuple(use))
             for column, use in zip(self.columns, self.uses.T.tolist(), strict=True)
         ]
         trial = self.trial.with_supply(self.trial.columns.with_free(free))
-        rules = replace(self.empty, trial=trial, copies=list(copies), rooms=rooms)
+        rules = replace(self._lasting, trial=trial, copies=list(copies), rooms=rooms)
         seats = place(rules, within, self._ladder, self.ask.demand(), self.context.policy, steps)
         return None if seats is None else hand_out(self.ask, seats, any_order=not rules.ordered)
+
+    @cached_property
+    def _looks(self) -> int:
+        """What it takes to make rules for the members."""
+        return looks_of_rules(self.trial, self.ask.distinct)
 
     def _after(self, entries: Ints) -> NodesAfter:
         """What there is once these pods have left, on those of their nodes that could take a member."""
         bounded = self._bounded
         entries = entries[bounded[self.nodes[entries]]]
-        there = np.zeros(len(bounded), dtype=np.bool_)
-        there[self.nodes[entries]] = True
-        rows, place = np.flatnonzero(there), np.cumsum(there) - 1
-        free, nodes = self.trial.columns.free[self.columns[:, None], rows], place[self.nodes[entries]]
+        rows, nodes = places_among(self.nodes[entries], len(bounded))
+        free = self.free_on(rows)
         for column, freed in zip(free, self.freed(entries), strict=True):
             np.add.at(column, nodes, freed)
         measures, (before, sums) = self._measures(rows, free), self._before
@@ -125,24 +158,28 @@ class Feasibility:
     def _before(self) -> tuple[Ints, Floats]:
         """The measures of every node before any pod has left, and what they add up to in each domain."""
         rows = np.flatnonzero(self._bounded)
-        found = self._measures(rows, self.trial.columns.free[self.columns[:, None], rows])
+        found = self._measures(rows, self.free_on(rows))
         measures = np.zeros((len(found), len(self._bounded)), dtype=np.int64)
         measures[:, rows] = found
         return measures, self._by_domain(rows, found)
 
     @cached_property
     def _bounded(self) -> Mask:
-        """Nodes that could take a member and are in a domain."""
-        return self.useful & (self.domains >= 0)
+        """Nodes that could take a member once all candidates have left, and are in a domain."""
+        if self._within is None:
+            return np.zeros(len(self.domains), dtype=np.bool_)
+        most = zip(self._lasting.copies, self.ask.distinct, strict=True)
+        fits = [(copies > 0) & (self.emptied.columns.copies(shape) > 0) for copies, shape in most]
+        bounded: Mask = self._within & (self.domains >= 0) & np.logical_or.reduce(fits)
+        return bounded
 
     def _measures(self, rows: Rows, free: Ints) -> Ints:
         """On each of these nodes the members of each shape for which so much is enough, and, where there are
         several shapes, how much it is: they share it."""
         copies = list[Ints]()
-        for most, use in zip(self.empty.copies, self.uses, strict=True):
-            asked = use > 0
-            fit = (free[asked] // use[asked, None]).min(axis=0)
-            copies.append(np.where(most[rows] > 0, np.maximum(fit, 0), 0))
+        for most, use in zip(self._lasting.copies, self.uses, strict=True):
+            fit = [each // used for each, used in zip(free, use.tolist(), strict=True) if used]
+            copies.append(np.maximum(least_of([*fit, most[rows]]), 0))
         if len(copies) == 1:
             return np.array(copies)
         hospitable = np.logical_or.reduce([each > 0 for each in copies])
@@ -190,7 +227,7 @@ class Feasibility:
 
     @cached_property
     def _how_many(self) -> int:
-        return int(self._candidates.sum())
+        return int(np.count_nonzero(self._candidates))
 
     # -- what there is ---------------------------------------------------------------------------------
 
@@ -253,9 +290,14 @@ class Feasibility:
         needs = [self.trial.needs(shape) for shape in self.ask.distinct]
         return np.array([self.trial.columns.request_column(each)[self.columns] for each in needs])
 
+    def free_on(self, rows: Rows) -> Ints:
+        """What some nodes have free of those, as long as no pod has left."""
+        free = self.trial.columns.free
+        return np.array([free[column].take(rows) for column in self.columns.tolist()], dtype=np.int64)
+
     def freed(self, entries: Ints | slice, of: Mask | slice = EVERYTHING) -> Ints:
         """What these entries free of the resources that members ask for, or of some of them."""
-        return self.freed_by_needs[of][:, self.units.needs[entries]]
+        return np.take(self.freed_by_needs[of], self.units.needs[entries], axis=1)
 
     @cached_property
     def freed_by_needs(self) -> Ints:
@@ -299,6 +341,24 @@ class Feasibility:
         helpful = np.zeros(len(self.units), dtype=np.bool_)
         helpful[self.units.unit[entries[some[self.units.needs[entries]]]]] = True
         return helpful & present
+
+
+def places_among(nodes: Rows, count: int) -> tuple[Rows, Rows]:
+    """Each of these nodes once, in order, and for each of all of them where it is among those; `count`: how
+    many nodes there are."""
+    there = np.zeros(count, dtype=np.bool_)
+    there[nodes] = True
+    rows, place = np.flatnonzero(there), np.empty(count, dtype=np.intp)
+    place[rows] = np.arange(len(rows))
+    return rows, place[nodes]
+
+
+def least_of(columns: list[Ints]) -> Ints:
+    """The least of each row of some columns."""
+    least, *others = columns
+    for column in others:
+        least = np.minimum(least, column)
+    return least
 
 
 def only_quorum(ask: Ask) -> Ask:

@@ -5,12 +5,13 @@ can then take is a slot, at the price of those who leave for it. Slots of all no
 give the order. It is a guide for the search and not a result, so it works with one price and one shape.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from maitred.cluster.journal import Rows
-from maitred.cluster.nodes import Ints, Mask
+from maitred.cluster.nodes import Codes, Ints, Mask
 from maitred.decide.preemption.feasibility import Feasibility
 from maitred.decide.preemption.units import Floats, Units
 from maitred.decide.seats import PASS
@@ -72,7 +73,7 @@ def by_domain(feasibility: Feasibility, candidates: Mask) -> Floats:
     missing = np.maximum(feasibility.ask.need - have, 0)
     ends = np.flatnonzero(slots.gained > 0)
     price, gained, domain = slots.prices(ends), slots.gained[ends], feasibility.domains[slots.nodes[ends]]
-    order = np.lexsort((price / gained, domain))
+    order = _order(domain, price / gained)
     price, gained, domain = price[order], gained[order], domain[order]
     before = np.cumsum(gained) - gained
     first = np.searchsorted(domain, np.arange(domains))
@@ -91,6 +92,8 @@ class Slots:
     """Members that every node has room for as it is."""
     entries: Ints
     nodes: Rows
+    starts: Rows
+    """Where the entries of each node begin."""
     cost: Floats
     gained: Ints
     """Members that the node can take more, once this pod and those before it have left."""
@@ -100,8 +103,8 @@ class Slots:
         spent = np.cumsum(self.cost)
         start = np.concatenate(([0.0], spent[ends][:-1]))
         new_node = _starts(self.nodes[ends])
-        firsts = _before(self.nodes)[ends]
-        start[new_node] = spent[firsts[new_node]] - self.cost[firsts[new_node]]
+        first = self.starts[np.searchsorted(self.starts, ends[new_node], "right") - 1]
+        start[new_node] = spent[first] - self.cost[first]
         return spent[ends] - start
 
 
@@ -124,14 +127,23 @@ def _slots(feasibility: Feasibility, candidates: Mask, within: Mask, free: Ints)
     cost = _cost(feasibility.units, entries)
     order = _order(nodes, cost / gain)
     entries, nodes, cost = entries[order], nodes[order], cost[order]
-    freed, before = feasibility.freed(entries, scarce), _before(nodes)
-    total = np.cumsum(freed, axis=1)
-    total += free[:, nodes] - (total - freed)[:, before]
-    copies = _fitting(total, uses, cap[nodes])
+    starts = np.flatnonzero(_starts(nodes))
+    totals = [
+        _on_top(freed, have[nodes[starts]], starts)
+        for have, freed in zip(free, feasibility.freed(entries, scarce), strict=True)
+    ]
+    copies = _fitting(totals, uses, cap[nodes])
     gained = np.diff(copies, prepend=0)
-    first = before == np.arange(len(nodes))
-    gained[first] = copies[first] - room[nodes[first]]
-    return Slots(room, entries, nodes, cost, np.maximum(gained, 0))
+    gained[starts] = copies[starts] - room[nodes[starts]]
+    return Slots(room, entries, nodes, starts, cost, np.maximum(gained, 0))
+
+
+def _on_top(freed: Ints, have: Ints, starts: Rows) -> Ints:
+    """What each node has once an entry and those before it have left, on top of what it has now."""
+    total = np.cumsum(freed)
+    have = have + freed[starts] - total[starts]
+    total += np.repeat(have, np.diff(starts, append=len(freed)))
+    return total
 
 
 def _gain(
@@ -145,7 +157,7 @@ def _gain(
     return gain
 
 
-def _fitting(room: Ints, uses: Ints, most: Ints) -> Ints:
+def _fitting(room: Iterable[Ints], uses: Ints, most: Ints) -> Ints:
     """How many members so much room is enough for, but at most so many."""
     copies = most
     for each, use in zip(room, uses[:, 0].tolist(), strict=True):
@@ -154,9 +166,9 @@ def _fitting(room: Ints, uses: Ints, most: Ints) -> Ints:
     return np.maximum(copies, 0)
 
 
-def _order(nodes: Rows, ratio: Floats) -> Rows:
-    """By node, then by ratio, else as they come, which is by node already: numbers of two parts are compared
-    part by part, and what is nearly in order is sorted in a fraction of the time."""
+def _order(nodes: Rows | Codes, ratio: Floats) -> Rows:
+    """By node, or by domain, then by ratio, else as they come. Numbers of two parts are compared part by
+    part, and what is nearly in order, as entries by node are, is sorted in a fraction of the time."""
     key = np.empty(len(nodes), dtype=np.complex128)
     key.real, key.imag = nodes, ratio
     return np.argsort(key, kind="stable")
@@ -179,11 +191,6 @@ def _starts(nodes: Rows) -> Mask:
     first = np.ones(len(nodes), dtype=np.bool_)
     first[1:] = nodes[1:] != nodes[:-1]
     return first
-
-
-def _before(nodes: Rows) -> Ints:
-    """For each entry the first of the same node; entries are sorted by node."""
-    return np.maximum.accumulate(np.where(_starts(nodes), np.arange(len(nodes)), 0))
 
 
 def _cost(units: Units, entries: Ints) -> Floats:

@@ -34,15 +34,16 @@ def evictions(
     found = []
     entries = units.entries_of(chosen)
     pods = units.pods[entries]
-    columns = (pods, units.unit[entries], evictable.bound.occupants[pods], evictable.priority[pods])
+    bound = evictable.bound
+    columns = (pods, units.unit[entries], bound.occupants[pods], bound.group[pods], evictable.priority[pods])
     losses = (evictable.work[pods], evictable.lost_since[pods])
-    lists = (column.tolist() for column in (*columns, *losses, evictable.bound.terminating[pods]))
+    lists = (column.tolist() for column in (*columns, *losses, bound.terminating[pods]))
     rows = zip(*lists, evictable.owners_of(pods), strict=True)
     unheeded = {
         pod: evictable.unheeded_words(pod) for pod in pods[evictable.heeds[pods] != Heed.HEEDED].tolist()
     }
-    for pod, unit, occupant, theirs, work, since, lingers, owner in rows:
-        group = evictable.group_of(pod)
+    for pod, unit, occupant, number, theirs, work, since, lingers, owner in rows:
+        group = evictable.group_numbered(number)
         key = None if group is None else evictable.snapshot.tree_of(group)
         rule = f"priority {priority} is higher than {theirs}"
         receipt = Receipt(

@@ -6,6 +6,7 @@ from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Ints, Mask
 from maitred.decide.ask import Assignment
 from maitred.decide.preemption.feasibility import Feasibility, Option
+from maitred.decide.seating import by_shape
 
 UNLIMITED = np.iinfo(np.int64).max // 4
 
@@ -131,26 +132,25 @@ class _Sparing:
         """Units with a pod that there is no room for: seen at once, where looking at each takes long."""
         feasibility, indispensable = self.feasibility, np.zeros(len(self.units), dtype=np.bool_)
         entries = self.units.entries_of(chosen)
-        short = (slack[:, feasibility.nodes[entries]] < feasibility.freed(entries)).any(axis=0)
+        left = np.take(slack, feasibility.nodes[entries], axis=1)
+        short = (left < feasibility.freed(entries)).any(axis=0)
         indispensable[self.units.unit[entries[short]]] = True
         return indispensable
 
     def _slack(self, chosen: Mask, seats: Assignment) -> Ints:
         """What is left of every resource that members ask for, on the nodes that they would sit on."""
         feasibility, there = self.feasibility, self._nodes_of(seats)
-        rows, place = np.flatnonzero(there), np.cumsum(there) - 1
-        position = {shape: number for number, shape in enumerate(feasibility.ask.distinct)}
-        uses = feasibility.uses[[position[feasibility.ask.shapes[member]] for member, _ in seats]].T
+        rows, place = np.flatnonzero(there), np.empty(len(there), dtype=np.intp)
+        place[rows] = np.arange(len(rows))
         needed = np.zeros((len(feasibility.columns), len(rows)), dtype=np.int64)
-        left = feasibility.trial.columns.free[feasibility.columns[:, None], rows]
+        seated = by_shape(feasibility.ask, seats)
+        for shape, use in zip(feasibility.ask.distinct, feasibility.uses, strict=True):
+            needed += np.outer(use, np.bincount(place[seated.get(shape, [])], minlength=len(rows)))
         gone = self.units.entries_of(chosen)
         gone = gone[there[feasibility.nodes[gone]]]
-        for amounts, nodes, more in (
-            (needed, place[[row for _, row in seats]], uses),
-            (left, place[feasibility.nodes[gone]], feasibility.freed(gone)),
-        ):
-            for column, each in zip(amounts, more, strict=True):
-                np.add.at(column, nodes, each)
+        left, nodes = feasibility.free_on(rows), place[feasibility.nodes[gone]]
+        for column, freed in zip(left, feasibility.freed(gone), strict=True):
+            np.add.at(column, nodes, freed)
         slack = np.full((len(feasibility.columns), len(there)), UNLIMITED)
         slack[:, rows] = np.where(needed > 0, left - needed, UNLIMITED)
         return slack
@@ -164,11 +164,13 @@ def take_in_turn(slack: Ints, nodes: Rows, freed: Ints) -> Ints:
     taken, left = np.zeros(len(nodes), dtype=np.bool_), np.arange(len(nodes))
     following = np.zeros(slack.shape[1], dtype=np.int64)
     while len(left):
-        left = left[(freed[:, left] <= slack[:, nodes[left]]).all(axis=0)]
+        enough = np.take(freed, left, axis=1) <= np.take(slack, nodes[left], axis=1)
+        left = left[enough.all(axis=0)]
         following[nodes[left[::-1]]] = left[::-1]  # of several on a node, the first is written last
         is_next = following[nodes[left]] == left
         now, left = left[is_next], left[~is_next]
-        slack[:, nodes[now]] -= freed[:, now]
+        for column, each in zip(slack, freed, strict=True):
+            column[nodes[now]] -= each[now]
         taken[now] = True
     return np.flatnonzero(taken)
 

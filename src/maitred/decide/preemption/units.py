@@ -294,17 +294,17 @@ class Units:
             int(self.size[places].sum()),
         )
 
-    def in_order(self, sets: Sequence[Mask]) -> list[int]:
+    def in_order(self, sets: Sequence[Ints]) -> list[int]:
         """Sets of one price, by their places: the one first whose oldest unit is youngest, and so on, then by
-        names, which are looked up only where they decide."""
+        names, which are looked up only where they decide. Sets are units in order."""
         if len(sets) < 2:
             return list(range(len(sets)))
-        ages = [sorted((-self.oldest[chosen]).tolist(), reverse=True) for chosen in sets]
+        ages = [sorted((-self.oldest[units]).tolist(), reverse=True) for units in sets]
         found = list[int]()
         for _, tied in groupby(sorted(range(len(sets)), key=ages.__getitem__), key=ages.__getitem__):
             places = list(tied)
-            if any((sets[place] != sets[places[0]]).any() for place in places[1:]):
-                places.sort(key=lambda place: self.names(sets[place]))
+            if any(not np.array_equal(sets[place], sets[places[0]]) for place in places[1:]):
+                places.sort(key=lambda place: sorted(self._called(sets[place]).values()))
             found += places
         return found
 
@@ -313,7 +313,9 @@ class Units:
 
     def named(self, chosen: Mask) -> dict[int, str]:
         """Units and what they are called: by the group that leaves whole, or by the pod."""
-        places = np.flatnonzero(chosen)
+        return self._called(np.flatnonzero(chosen))
+
+    def _called(self, places: Ints) -> dict[int, str]:
         first: list[Occupant] = self.evictable.bound.occupants[self.first_pods(places)].tolist()
         groups = np.where(self.whole[places], self.family[places], SINGLE).tolist()
         return {
