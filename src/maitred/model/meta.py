@@ -6,6 +6,8 @@ from typing import Annotated
 import msgspec
 
 LONGEST_MARK, CUT_TO = 1024, 64
+LONGEST_NAME = 253
+"""Of any object, as the API server bounds it. What an owner reference names is not bounded."""
 
 Timestamp = Annotated[datetime, msgspec.Meta(tz=True)]
 
@@ -21,6 +23,12 @@ class OwnerReference(Lean, frozen=True):
     controller: bool = False
     api_version: str = ""
     """The API server requires one; what has none was written by hand, for a command that reads files."""
+
+    @property
+    def may_exist(self) -> bool:
+        """Whether any object could be called so."""
+        rest = len(self.kind) + len(self.uid) + len(self.api_version)
+        return len(self.name) <= LONGEST_NAME and rest <= 2 * LONGEST_NAME
 
 
 class ObjectMeta(Lean, frozen=True):
@@ -43,7 +51,9 @@ def key_of(metadata: ObjectMeta) -> str:
 
 
 def controller_of(metadata: ObjectMeta) -> OwnerReference | None:
-    return next((owner for owner in metadata.owner_references if owner.controller), None)
+    """Who controls an object. A reference that no object can have written is none: users may put texts of any
+    length there."""
+    return next((one for one in metadata.owner_references if one.controller and one.may_exist), None)
 
 
 def mark(metadata: ObjectMeta, key: str) -> str | None:
@@ -53,9 +63,11 @@ def mark(metadata: ObjectMeta, key: str) -> str | None:
 
 
 def own_mark(metadata: ObjectMeta, key: str) -> str | None:
-    """A mark of ours that is no name. What is too long to mean anything is cut, so that no message and no
-    record grows with it."""
+    """A mark as it may be repeated in messages, records and names of groups."""
     value = mark(metadata, key)
-    if value is None or len(value) <= LONGEST_MARK:
-        return value
-    return f"{value[:CUT_TO]}... ({len(value)} characters)"
+    return None if value is None else shortened(value)
+
+
+def shortened(text: str) -> str:
+    """What is too long to mean anything is cut, so that no message and no record grows with it."""
+    return text if len(text) <= LONGEST_MARK else f"{text[:CUT_TO]}... ({len(text)} characters)"

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from typing import Any
 
 from .fields import Doc
 from .selectors import Labels
@@ -64,6 +65,12 @@ LANGUAGES = (
 )
 """In the order in which they count."""
 BY_TITLE = {one.title: one for one in LANGUAGES}
+LONGEST, KEPT = 1024, 64
+"""Characters of a mark. Of a longer one the first few are kept, and how many there were."""
+
+
+def short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:KEPT]}... ({len(text)} characters)"
 
 
 @dataclass(frozen=True)
@@ -80,10 +87,10 @@ def namings(labels: Labels, annotations: Labels) -> list[Naming]:
     said = {key: value for key, value in all_said.items() if value}
     found = []
     for one in LANGUAGES:
-        name = next((said[key] for key in one.names if key in said), None)
+        name = next((short(said[key]) for key in one.names if key in said), None)
         if name is None or (one.title == "YuniKorn" and TASK_GROUP not in all_said):
             continue
-        count = next((said[key] for key in one.counts if key in said), None)
+        count = next((short(said[key]) for key in one.counts if key in said), None)
         if one.title == "YuniKorn":
             count = _tasks(all_said.get(TASK_GROUPS))
         if one.title == "Kueue" and said.get(f"{KUEUE}pod-group-fast-admission") == "true":
@@ -95,21 +102,34 @@ def namings(labels: Labels, annotations: Labels) -> list[Naming]:
 def _tasks(text: str | None) -> str | None:
     if text is None:
         return None
+    tasks = _json(text)
+    if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
+        return short(text)
+    counts = [task.get("minMember", 0) for task in tasks]
+    if not all(type(count) is int for count in counts):
+        return short(text)
+    return str(min(1_000_000, sum(max(0, count) for count in counts)))
+
+
+def _json(text: str) -> Any:
+    """None for what is no JSON, or is nested too deep."""
     try:
-        return str(min(1_000_000, sum(max(0, int(task.get("minMember", 0))) for task in json.loads(text))))
-    except (ValueError, TypeError, AttributeError):
-        return text
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def all_marks(labels: Labels, annotations: Labels) -> tuple[Labels, list[str]]:
     """What is marked, with what others call our marks of topology; and what contradicts itself."""
     said, problems = {**annotations, **labels}, list[str]()
     for own, others in SAME.items():
-        values = [said[key] for key in (own, *others) if key in said]
+        values = [short(said[key]) for key in (own, *others) if key in said]
         if len(set(values)) > 1:
             problems.append(f"{own} is said in two ways")
         if values:
             said[own] = values[0]
+        if "" in values:
+            problems.append(f"{own} is empty")
     if GATHER in said:
         gathered = _gathered(said[GATHER])
         if gathered is None:
@@ -121,17 +141,19 @@ def all_marks(labels: Labels, annotations: Labels) -> tuple[Labels, list[str]]:
 
 
 def _gathered(text: str) -> Labels | None:
-    try:
-        rules = json.loads(text).get("gatherStrategy", [])
-        layers = [(str(rule.get("strategy", "")), rule.get("layer", "")) for rule in rules]
-    except (ValueError, TypeError, AttributeError):
+    spec = _json(text)
+    rules = spec.get("gatherStrategy", []) if isinstance(spec, dict) else None
+    if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
+        return None
+    layers = [(rule.get("strategy", ""), rule.get("layer", "")) for rule in rules]
+    if not all(isinstance(word, str) for pair in layers for word in pair):
         return None
     must = [layer for strategy, layer in layers if strategy == "MustGather"]
     prefer = [layer for strategy, layer in layers if strategy == "PreferGather"]
     if len(must) + len(prefer) < len(layers) or len(must) > 1:
         return None
-    found = {TOPOLOGY: must[0]} if must else {}
-    return found | ({PREFERRED: ",".join(prefer)} if prefer else {})
+    found = {TOPOLOGY: short(must[0])} if must else {}
+    return found | ({PREFERRED: short(",".join(prefer))} if prefer else {})
 
 
 def foreign_quorum(doc: Doc | None) -> int | None:

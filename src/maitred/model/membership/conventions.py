@@ -18,7 +18,7 @@ from maitred.model.group import (
     TopologyRequest,
     marks_of,
 )
-from maitred.model.meta import Lean, ObjectMeta, key_of, mark, own_mark
+from maitred.model.meta import Lean, ObjectMeta, key_of, mark, own_mark, shortened
 from maitred.model.operators.podgroups import (
     CoschedulingPodGroup,
     ForeignGroup,
@@ -37,6 +37,8 @@ KUEUE_FAST = "kueue.x-k8s.io/pod-group-fast-admission"
 """Kueue admits such a group with its first pod: who makes it makes one pod after the other."""
 KOORDINATOR_TOPOLOGY = "gang.scheduling.koordinator.sh/network-topology-spec"
 MOST_TASKS = 1_000_000
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What reading JSON raises that a user has written: it may be nested however deep."""
 
 
 class NamedGroup(NamedTuple):
@@ -95,7 +97,7 @@ def application(convention: Convention, about: ObjectMeta) -> NamedGroup | None:
         return NamedGroup(convention.title, app)
     try:
         tasks = msgspec.json.decode(listed, type=tuple[TaskGroup, ...])
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNREADABLE:
         return NamedGroup(convention.title, app, own_mark(about, YUNIKORN_TASKS))
     wanted = sum(max(task.min_member, 0) for task in tasks)
     return NamedGroup(convention.title, app, str(min(wanted, MOST_TASKS)))
@@ -166,7 +168,7 @@ KEYS = frozenset(
 
 
 def first_mark(about: ObjectMeta, keys: Iterable[str]) -> str | None:
-    return next((value for key in keys if (value := mark(about, key))), None)
+    return next((value for key in keys if (value := own_mark(about, key))), None)
 
 
 # -- topology and queues -----------------------------------------------------------------------------------
@@ -222,7 +224,7 @@ def _gathered(text: str) -> Iterator[tuple[int, str | Unread]]:
     """Koordinator's layers, which are to be called like levels of the policy."""
     try:
         rules = msgspec.json.decode(text, type=GatherSpec).gather_strategy
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNREADABLE:
         yield 0, Unread("it is not JSON with a gatherStrategy")
         return
     must = [rule.layer for rule in rules if rule.strategy == MUST]
@@ -230,9 +232,9 @@ def _gathered(text: str) -> Iterator[tuple[int, str | Unread]]:
     if len(must) + len(prefer) < len(rules) or len(must) > 1:
         yield 0, Unread(f"it has more than one {MUST}, or a strategy that is neither {MUST} nor {PREFER}")
         return
-    yield from ((0, layer) for layer in must)
+    yield from ((0, shortened(layer)) for layer in must)
     if prefer:
-        yield 1, ",".join(prefer)
+        yield 1, shortened(",".join(prefer))
 
 
 # -- PodGroups ---------------------------------------------------------------------------------------------
