@@ -170,8 +170,11 @@ class ClusterState:
         if isinstance(item, Pod):
             self._put_pod(item)
         elif isinstance(item, Node):
+            known = len(self._nodes.resources)
             if self._nodes.put(item):
                 self._node_changed(item.metadata.name)
+            if len(self._nodes.resources) > known:
+                self._charge_more(known)
         elif isinstance(item, PodGroup):
             key = key_of(item.metadata)
             self.group_makers.put(key, item)
@@ -231,6 +234,8 @@ class ClusterState:
         for claim in member.claims:
             before = self._claim_users[claim]
             self._claim_users[claim] = before + change
+            if not self._claim_users[claim]:
+                del self._claim_users[claim]
             if (before > 1) != (before + change > 1):
                 self._storage_version += 1
                 self.news.effects |= Effect.STORAGE
@@ -409,6 +414,15 @@ class ClusterState:
             charge = self._charges[needs] = self._nodes.charge_for(self._interner.needs[needs].requests)
         return charge
 
+    def _charge_more(self, known: int) -> None:
+        """A node has what none had before, beyond so many resources, and pods on nodes may take it. Rare."""
+        nodes, self._charges = self._nodes, {}
+        for member in self._pods.values():
+            if member.bound_row != NOT_BOUND:
+                asked = self._interner.needs[member.needs].requests
+                more = [(name, amount) for name, amount in asked if nodes.resources.get(name, -1) >= known]
+                nodes.charge(member.node_row, nodes.charge_for(more), member.fixed)
+
     def _label_class(self, member: Member) -> int:
         return self._interner.label_class(member.key.partition("/")[0], member.labels)
 
@@ -434,9 +448,9 @@ class ClusterState:
     def fits_where_it_is(self, pod: str) -> bool:
         """Whether the node that a pod is seated on has all that it takes, with everyone else who is there."""
         member = self._pods[pod]
-        columns, row, nodes = self._charge_of(member.needs).columns, member.node_row, self._nodes
-        room = (nodes.used[columns, row] <= nodes.allocatable[columns, row]).all()
-        return bool(room) and not nodes.overloaded(row)
+        charge, row, nodes = self._charge_of(member.needs), member.node_row, self._nodes
+        room = (nodes.used[charge.columns, row] <= nodes.allocatable[charge.columns, row]).all()
+        return bool(room) and not charge.fits_none and not nodes.overloaded(row)
 
     def group_of(self, pod: str) -> GroupId | None:
         """The group that a pod is decided with, if it is in one: that of its tree, where it is in one."""
@@ -493,7 +507,7 @@ class ClusterState:
         left: dict[int, Ints] = {}
         for pod, node in places.items():
             row, charge = nodes.rows.get(node), self._charge_of(self._pods[pod].needs)
-            if row is None:
+            if row is None or charge.fits_none:
                 return False
             room = left.setdefault(row, nodes.allocatable[:, row] - nodes.used[:, row])
             room[: len(charge.amounts)] -= charge.amounts
@@ -554,16 +568,22 @@ class ClusterState:
         return tuple(sorted([*trees.views(roots, leaf), *alone], key=lambda one: one.group.key))
 
     def _renumber(self) -> None:
-        """Selectors have come or gone, or old needs are to be forgotten: number every pod anew. Rare."""
-        numbers, keys_changed = self._interner.forget_unused(), self._interner.refresh_live_keys()
-        if numbers is None and not keys_changed:
+        """Selectors have come or gone, or what no pod has any more is to be forgotten: number every pod anew.
+        Rare."""
+        pods, interner = len(self._pods), self._interner
+        numbers, classes_stale = interner.forget_unused(), interner.refresh_live_keys()
+        classes_stale |= interner.forget_classes(pods)
+        standings_stale = self._intake.forget_standings(pods)
+        if numbers is None and not classes_stale and not standings_stale:
             return
         self._charges = {} if numbers is not None else self._charges
         for member in self._pods.values():
             member.needs = numbers.get(member.needs, FORGOTTEN) if numbers is not None else member.needs
             member.label_class = self._label_class(member)
+            member.standing, member.standing_number = self._intake.numbered(member.standing)
             if member.bound_row != NOT_BOUND:
-                self._bound.renumber(member.bound_row, member.needs, member.label_class)
+                places = (member.needs, member.label_class, member.standing_number)
+                self._bound.renumber(member.bound_row, *places)
         for record in self._groups.values():
             record.view = None
 
