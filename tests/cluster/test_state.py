@@ -238,12 +238,21 @@ def test_a_pod_that_changes_size_in_place_is_charged_anew() -> None:
     assert used(state) == {"n1": 3000}
 
 
-def test_resources_that_only_pods_know_are_charged_too() -> None:
+def test_resources_that_only_pods_know_are_charged_once_a_node_has_them() -> None:
+    """A column is as long as there are nodes, and users may call resources what they like."""
     state = ClusterState()
     put(
         state, node("n1"), *(pod(f"p{i}", requests={f"example.com/r{i}": i}, node="n1") for i in range(1, 20))
     )
-    assert used(state, "example.com/r19") == {"n1": 19}
+    assert len(state.snapshot().nodes.resources) < 10
+    assert not state.fits_where_it_is("default/p19")
+    put(state, node("n2", allocatable={"example.com/r19": 20}))
+    assert used(state, "example.com/r19") == {"n1": 19, "n2": 0}
+    assert not state.fits_where_it_is("default/p19")
+    put(state, node("n1", allocatable={"example.com/r19": 19}))
+    assert state.fits_where_it_is("default/p19")
+    delete(state, pod("p19"))
+    assert used(state, "example.com/r19") == {"n1": 0, "n2": 0}
 
 
 def test_many_nodes_and_pods_make_the_tables_grow() -> None:

@@ -7,12 +7,22 @@ parts ``a``, ``b`` and so on, and their members ``a-0`` and so on.
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import pytest
 
+from maitred.decide import Scope
+from maitred.decide.cycle import run
+from maitred.decide.verdicts import Verdicts
+from maitred.model.meta import Timestamp
+from maitred.model.policy import Policy, Search
+from maitred.model.rotation import Rotation
 from maitred.verify import verify
 from tests.decide.reading import categories, detail, entry, first, has, seated, seats, verdict
 from tests.oracle.builders import HOSTNAME, RACK, ZONE, Obj, below, composite, node, pod, pod_group, pods
-from tests.support import decide
+from tests.support import NOON, decide, snapshot_of
+
+BUDGET = 300_000
+NOW = msgspec.convert(NOON, Timestamp)
 
 
 def part(
@@ -481,3 +491,28 @@ def test_evicting_one_part_of_a_tree_that_need_not_leave_whole_leaves_the_others
     plan = checked(objects)
     assert len(plan["evictions"]) == 1
     assert plan["evictions"][0]["group"] == "default/root"
+
+
+# ---- trees of any size
+
+
+def wide(parts: int) -> list[Obj]:
+    made = [one for number in range(parts) for one in part(f"p{number}", 1, 1)]
+    return [*(node(f"n{number}", 100, pods=110) for number in range(12)), composite("root", parts), *made]
+
+
+def test_a_tree_may_have_more_parts_than_functions_may_call_each_other() -> None:
+    plan = decide(wide(1_100))
+    assert verdict(plan, "default/root") == "Scheduled"
+    assert len(plan["binds"]) == 1_100
+
+
+def test_a_tree_of_thousands_of_parts_does_not_outlast_the_budget_of_a_cycle() -> None:
+    """What is looked at once the budget is used up costs others their time."""
+    scope = Scope(rotation=Rotation(BUDGET, ()))
+    spent = []
+    for parts in (300, 1_200):
+        verdicts = Verdicts(run(snapshot_of(wide(parts)), Policy(search=Search(steps=BUDGET)), NOW, scope))
+        assert verdicts.plan().groups[0].verdict == "Waiting"
+        spent.append(verdicts.record.context.meter.spent)
+    assert spent[1] < 1.5 * spent[0]

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from maitred.decide import decide
 from maitred.model.group import MARKS
+from maitred.model.membership import KEYS
 from maitred.model.meta import Timestamp
 from maitred.model.policy import Policy
+from maitred.model.protection import ALL_PROTECTION_MARKS
 from maitred.verify import verify
 from tests.oracle import builders as b
 from tests.oracle.builders import Obj
@@ -26,41 +28,89 @@ numbers = st.sampled_from(["0", "1", "3", "-1", "٣", "1e9", "9" * 19, "9" * 5_0
 times = st.sampled_from(
     ["2026-01-01T00:00:00Z", "9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+14:00", "99999999999w", "1s"]
 )
-texts = st.one_of(
-    numbers, times, st.text(max_size=20), st.just("x" * 200_000), st.sampled_from(["true", "g"])
+documents = st.sampled_from(
+    [
+        "[" * 100_000,
+        '{"gatherStrategy":' + "[" * 100_000,
+        '[{"minMember":' + "[" * 50_000 + "]" * 50_000 + "}]",
+        '[{"minMember":1e400}]',
+        '[{"minMember":' + "9" * 3_000 + "}]",
+        '{"gatherStrategy":[{"strategy":"MustGather","layer":["rack"]}]}',
+        '{"gatherStrategy":[' + ",".join(['{"strategy":"PreferGather","layer":"y"}'] * 5_000) + "]}",
+    ]
 )
-marks = st.dictionaries(st.sampled_from([*MARKS, INDEX]), texts, max_size=5)
+texts = st.one_of(
+    numbers,
+    times,
+    documents,
+    st.text(max_size=20),
+    st.sampled_from(["true", "g", "", "a/b", "x" * 200_000, "a\nb\x1b[31m"]),
+)
+EVERY_MARK = sorted({*MARKS, *KEYS, *ALL_PROTECTION_MARKS, INDEX})
+"""Ours, and those of other schedulers and operators that say something of a group."""
+marks = st.dictionaries(st.sampled_from(EVERY_MARK), texts, max_size=5)
+APPLICATION = {"yunikorn.apache.org/app-id": "app", "yunikorn.apache.org/task-group-name": "t"}
 
 
-def tenant(written: Sequence[Mapping[str, str]]) -> list[Obj]:
+def tenant(written: Sequence[Mapping[str, str]], named: Mapping[str, str]) -> list[Obj]:
     """Pods that wait and pods that run, one for each set of marks; in one group unless they say otherwise."""
     return [
         b.pod(
             f"liar-{number}",
             cpu=1,
             namespace="liars",
-            annotations={"maitred.dev/group": "g", **one},
+            annotations={**named, **one},
             node="n0" if number % 2 else None,
         )
         for number, one in enumerate(written)
     ]
 
 
-@given(st.lists(marks, min_size=1, max_size=4))
-@examples(150)
-def test_others_are_seated_whatever_a_tenant_marks_its_pods_with(written: list[Mapping[str, str]]) -> None:
-    names = [{key: text[:200] if key == MARKS[0] else text for key, text in one.items()} for one in written]
-    objects = [
-        *(b.node(f"n{number}", cpu=4, pods=10) for number in range(2)),
-        *tenant(names),
-        *honest(),
-    ]
-    plan = decide(snapshot_of(objects), Policy(), NOW)
-    [others] = [group for group in plan.groups if group.group == "default/honest"]
-    assert others.verdict == "Scheduled"
-    text = msgspec.json.encode(plan)
+@given(
+    st.lists(marks, min_size=1, max_size=4),
+    st.sampled_from([{"maitred.dev/group": "g"}, {"pod-group-name": "g"}, APPLICATION, {}]),
+)
+@examples(300)
+def test_others_are_seated_whatever_a_tenant_marks_its_pods_with(
+    written: list[Mapping[str, str]], named: Mapping[str, str]
+) -> None:
+    assert_harmless(tenant(written, named))
+
+
+@pytest.mark.parametrize("mark", EVERY_MARK)
+@pytest.mark.parametrize("text", ["x" * 200_000, "[" * 100_000], ids=["long", "deep"])
+def test_no_mark_may_be_too_long_or_too_deep(mark: str, text: str) -> None:
+    named = APPLICATION if mark.startswith("yunikorn") else {"pod-group-name": "g"}
+    assert_harmless(tenant([{mark: text}] * 2, named))
+
+
+@pytest.mark.parametrize("kind", ["Job", "JobSet", "Anything"])
+@pytest.mark.parametrize("field", ["name", "uid", "kind", "apiVersion"])
+def test_an_owner_reference_may_be_of_any_length(kind: str, field: str) -> None:
+    """The API server asks only that they are not empty."""
+    liars = tenant([{"maitred.dev/min-count": "1"}] * 4, {})
+    for liar in liars:
+        owner = {"apiVersion": "v1", "kind": kind, "name": "x", "uid": "u", "controller": True}
+        liar["metadata"]["ownerReferences"] = [{**owner, field: "x" * 200_000}]
+    assert_harmless(liars)
+
+
+def assert_harmless(liars: list[Obj]) -> None:
+    """Others are seated, and the record stays small; also where the liars would have to leave for them."""
+    plan = decided_beside(liars, room=4)
+    [others] = [group for group in plan["groups"] if group["group"] == "default/honest"]
+    assert others["verdict"] == "Scheduled"
+    decided_beside(liars, room=2)
+
+
+def decided_beside(liars: list[Obj], room: int) -> Obj:
+    objects = [*(b.node(f"n{number}", cpu=room, pods=10) for number in range(2)), *liars, *honest()]
+    text = msgspec.json.encode(decide(snapshot_of(objects), Policy(), NOW))
     assert len(text) < LONGEST
-    assert not [breach for breach in verify(objects, msgspec.json.decode(text)) if "honest" in breach.subject]
+    plan: Obj = msgspec.json.decode(text)
+    breaches = verify(objects, plan)
+    assert not [one for one in breaches if "honest" in one.subject or not plan["evictions"]]
+    return plan
 
 
 def honest() -> list[Obj]:

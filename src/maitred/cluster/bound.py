@@ -70,9 +70,10 @@ class BoundTable:
         self._columns["occupants"][row] = None
         self._free.append(row)
 
-    def renumber(self, row: int, needs: int, labels: int) -> None:
+    def renumber(self, row: int, needs: int, labels: int, standing: int) -> None:
         self._columns["needs"][row] = needs
         self._columns["labels"][row] = labels
+        self._columns["standing"][row] = standing
 
     def set_budgets(self, row: int, budgets: int) -> None:
         self._columns["budgets"][row] = budgets

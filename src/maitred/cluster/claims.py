@@ -53,6 +53,8 @@ class ClaimTable:
         for claim in claims:
             before = self._users[claim]
             self._users[claim] = before + change
+            if not self._users[claim]:
+                del self._users[claim]
             if (before > 1) != (before + change > 1):
                 self.version += 1
                 self._news.effects |= Effect.STORAGE

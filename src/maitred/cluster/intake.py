@@ -5,7 +5,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from maitred.cluster.interning import Interner
+from maitred.cluster.interning import Interner, outnumber
 from maitred.cluster.members import Member, in_milliseconds, order_of, owner_of, state_of
 from maitred.cluster.snapshot import UNKNOWN_TIME, GroupRank, Occupant, Standing
 from maitred.cluster.volumes import claim_names, ephemeral_specs
@@ -122,8 +122,18 @@ class Intake:
         runtime = runtime_of(
             pod.metadata, spec.active_deadline_seconds, spec.termination_grace_period_seconds
         )
-        standing = Standing(rank, spec.scheduler_name, protection, runtime)
+        return self.numbered(Standing(rank, spec.scheduler_name, protection, runtime))
+
+    def numbered(self, standing: Standing) -> tuple[Standing, int]:
         return self._standings.setdefault(standing, (standing, len(self._standings)))
+
+    def forget_standings(self, pods: int) -> bool:
+        """Drop them once there are many more than pods, each of which has one: a user may write marks for
+        ever. True if so; then all are to be numbered again."""
+        stale = outnumber(len(self._standings), pods)
+        if stale:
+            self._standings, self._usual_standings = {}, {}
+        return stale
 
 
 def _chosen(marks: dict[str, str]) -> tuple[tuple[str, str], ...]:

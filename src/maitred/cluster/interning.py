@@ -19,8 +19,14 @@ from maitred.model.selector import Labels
 # Bounds the memory that specs seen long ago may hold; needs themselves are few.
 SPECS_REMEMBERED = 100_000
 
-# Below this, old needs cost less than finding out which they are.
+# Below this, what is old costs less than finding out what that is.
 FEWEST_TO_FORGET = 1000
+
+
+def outnumber(numbered: int, in_use: int) -> bool:
+    """Whether so much of what was numbered is not in use that it is to be forgotten."""
+    return numbered >= 2 * in_use + FEWEST_TO_FORGET
+
 
 EVERYWHERE = ""
 """In place of a namespace, which always has a name."""
@@ -69,7 +75,7 @@ class Interner:
     def forget_unused(self) -> dict[int, int] | None:
         """Drop needs that no pod has, once they outnumber the others; old numbers -> new ones if so."""
         used = [number for number, users in enumerate(self._users) if users]
-        if len(self.needs) < 2 * len(used) + FEWEST_TO_FORGET:
+        if not outnumber(len(self.needs), len(used)):
             return None
         self.needs = [self.needs[number] for number in used]
         self._users = [self._users[number] for number in used]
@@ -87,9 +93,20 @@ class Interner:
         if keys == self._live_keys:
             return False
         self._live_keys = keys
+        self._forget_classes()
+        return True
+
+    def forget_classes(self, pods: int) -> bool:
+        """Drop label classes and shapes once there are many more than pods, each of which has one: a user may
+        write labels for ever. True if so."""
+        stale = outnumber(max(len(self.classes), len(self.shapes)), pods)
+        if stale:
+            self._forget_classes()
+        return stale
+
+    def _forget_classes(self) -> None:
         self._class_numbers, self.classes, self.classes_with = {}, [], {}
         self._shape_numbers, self.shapes = {}, []
-        return True
 
     def _keys_read(self) -> dict[str, tuple[str, ...]]:
         """A term that chooses namespaces by their labels may read the pods of any."""

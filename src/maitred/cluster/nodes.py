@@ -177,6 +177,9 @@ class Charge(NamedTuple):
     """Of every resource up to the last of these columns."""
     heavy: tuple[tuple[int, int], ...]
     """Columns and amounts of which a column may not hold the sum."""
+    fits_none: bool
+    """It takes something that no node has, for which there is no column: whoever may write a pod may call
+    resources what they like, and a column is as long as there are nodes."""
 
 
 class NodeTable:
@@ -254,11 +257,13 @@ class NodeTable:
         return True
 
     def charge_for(self, requests: Iterable[tuple[str, int]]) -> Charge:
-        amounts = {self.resource(resource): requested for resource, requested in requests}
+        asked, known = dict(requests), self.resources
+        amounts = {known[name]: requested for name, requested in asked.items() if name in known}
         dense = np.zeros(max(amounts, default=-1) + 1, dtype=np.int64)
         dense[list(amounts)] = list(amounts.values())
         heavy = tuple((column, amount) for column, amount in amounts.items() if amount > HEAVY)
-        return Charge(np.array(list(amounts), dtype=np.int64), dense, heavy)
+        fits_none = any(requested and name not in known for name, requested in asked.items())
+        return Charge(np.array(list(amounts), dtype=np.int64), dense, heavy, fits_none)
 
     def charge(self, row: int, charge: Charge, fixed: bool) -> None:
         """A pod takes these amounts of a node."""
@@ -332,6 +337,7 @@ class NodeTable:
         return len(self._names) - 1
 
     def resource(self, name: str) -> int:
+        """The column of something that a node has."""
         column = self.resources.get(name)
         if column is None:
             column = self.resources[name] = len(self.resources)

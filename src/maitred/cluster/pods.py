@@ -17,6 +17,7 @@ from maitred.cluster.trees import Trees
 from maitred.cluster.volumes import StorageView
 from maitred.model.categories import Effect
 from maitred.model.membership import GroupId
+from maitred.model.node import Node
 from maitred.model.pod import Pod
 
 
@@ -54,6 +55,15 @@ class PodTable:
             member.crew = self._settling.crew(member.said)
         self.members[member.key] = member
         self._add(member)
+
+    def put_node(self, node: Node) -> bool:
+        """Whether that is news."""
+        seats = self.seats
+        known = len(seats.nodes.resources)
+        news = seats.nodes.put(node)
+        if len(seats.nodes.resources) > known:
+            seats.charge_more(self.members.values(), known)
+        return news
 
     def delete(self, key: str) -> None:
         member = self.members.pop(key, None)
@@ -163,10 +173,24 @@ class PodTable:
     # -- for a snapshot --------------------------------------------------------------------------------
 
     def renumber(self) -> None:
-        if self.seats.renumber(chain(self.members.values(), self.later.members())):
+        if self._renumber():
             for record in self.groups.values():
                 record.view = None
         self.seats.look_at_budgets(self.members.values())
+
+    def _renumber(self) -> bool:
+        """Selectors have come or gone, or what no pod has any more is to be forgotten: number every pod anew.
+        Rare."""
+        pods, interner = len(self.members), self.interner
+        numbers, classes_stale = interner.forget_unused(), interner.refresh_live_keys()
+        classes_stale |= interner.forget_classes(pods)
+        standings_stale = self.intake.forget_standings(pods)
+        if numbers is None and not classes_stale and not standings_stale:
+            return False
+        for member in chain(self.members.values(), self.later.members()):
+            member.standing, member.standing_number = self.intake.numbered(member.standing)
+            self.seats.renumber(member, numbers)
+        return True
 
     def view(self, record: GroupRecord, storage: StorageView) -> GroupView:
         return record.current_view(lambda member: self._shape(member, storage), self.claims.version)

@@ -71,20 +71,26 @@ class SeatTable:
             charge = self._charges[needs] = self.nodes.charge_for(self._interner.needs[needs].requests)
         return charge
 
+    def charge_more(self, members: Iterable[Member], known: int) -> None:
+        """A node has what none had before, beyond so many resources, and pods on nodes may take it. Rare."""
+        nodes, self._charges = self.nodes, {}
+        for member in members:
+            if member.bound_row != NOT_BOUND:
+                asked = self._interner.needs[member.needs].requests
+                more = [(name, amount) for name, amount in asked if nodes.resources.get(name, -1) >= known]
+                nodes.charge(member.node_row, nodes.charge_for(more), member.fixed)
+
     # -- numbers of pods -------------------------------------------------------------------------------
 
-    def renumber(self, members: Iterable[Member]) -> bool:
-        """Selectors have come or gone, or old needs are to be forgotten: number every pod anew. Rare."""
-        numbers, keys_changed = self._interner.forget_unused(), self._interner.refresh_live_keys()
-        if numbers is None and not keys_changed:
-            return False
-        self._charges = {} if numbers is not None else self._charges
-        for member in members:
-            member.needs = numbers.get(member.needs, FORGOTTEN) if numbers is not None else member.needs
-            member.label_class = self.label_class(member)
-            if member.bound_row != NOT_BOUND:
-                self.bound.renumber(member.bound_row, member.needs, member.label_class)
-        return True
+    def renumber(self, member: Member, numbers: dict[int, int] | None) -> None:
+        """What it is known by has changed; its needs have other numbers, where there are any."""
+        if numbers is not None:
+            self._charges.clear()
+            member.needs = numbers.get(member.needs, FORGOTTEN)
+        member.label_class = self.label_class(member)
+        if member.bound_row != NOT_BOUND:
+            places = (member.needs, member.label_class, member.standing_number)
+            self.bound.renumber(member.bound_row, *places)
 
     def look_at_budgets(self, members: Iterable[Member]) -> None:
         """Budgets have come or gone, or speak of others: number the pods of their namespaces anew. Rare."""
@@ -101,9 +107,9 @@ class SeatTable:
 
     def fits_where_it_is(self, member: Member) -> bool:
         """Whether the node of a member has all that it takes, with everyone else who is there."""
-        columns, row, nodes = self._charge_of(member.needs).columns, member.node_row, self.nodes
-        room = (nodes.used[columns, row] <= nodes.allocatable[columns, row]).all()
-        return bool(room) and not nodes.overloaded(row)
+        charge, row, nodes = self._charge_of(member.needs), member.node_row, self.nodes
+        room = (nodes.used[charge.columns, row] <= nodes.allocatable[charge.columns, row]).all()
+        return bool(room) and not charge.fits_none and not nodes.overloaded(row)
 
     def has_room_for(self, places: Mapping[str, str], pods: Mapping[str, Member]) -> bool:
         """Whether these pods, which wait, could all be on these nodes, as far as amounts go."""
@@ -111,7 +117,7 @@ class SeatTable:
         left: dict[int, Ints] = {}
         for pod, node in places.items():
             row, charge = nodes.rows.get(node), self._charge_of(pods[pod].needs)
-            if row is None:
+            if row is None or charge.fits_none:
                 return False
             room = left.setdefault(row, nodes.allocatable[:, row] - nodes.used[:, row])
             room[: len(charge.amounts)] -= charge.amounts

@@ -123,7 +123,7 @@ class ClusterState(StateQuestions):
         if isinstance(item, Pod):
             self._pods.put(item)
         elif isinstance(item, Node):
-            if self._pods.seats.nodes.put(item):
+            if self._pods.put_node(item):
                 self._node_changed(item.metadata.name)
         elif isinstance(item, PodGroup):
             key = key_of(item.metadata)

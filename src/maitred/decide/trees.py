@@ -37,6 +37,9 @@ DEARER = 100
 """Steps that it takes at most to try a leaf once more."""
 
 
+NO_MORE = object()
+
+
 class TreeSeating:
     def __init__(
         self, trial: Trial, ask: Ask, parts: Parts, context: Context, steps: Steps, waiver: Waiver
@@ -125,15 +128,37 @@ class TreeSeating:
     def _ways_of_children(
         self, children: list[Branch], needed: int, mask: Mask, everyone: bool
     ) -> Iterator[None]:
-        if not needed:
-            yield
-            return
-        if len(children) < needed:
-            return
-        child, *others = children
-        for _ in self._ways(child, mask, everyone):
-            yield from self._ways_of_children(others, needed - 1, mask, everyone)
-        yield from self._ways_of_children(others, needed, mask, everyone)
+        """Every choice of so many of them, each with its ways, until the steps are used up. There may be
+        thousands, so those that are under way are a list, and no recursion."""
+        begun = list[tuple[int, int, Iterator[None]]]()
+        before = self.trial.checkpoint(), len(self._taken)
+        position, left = 0, needed
+        while True:
+            if not left:
+                yield
+            elif len(children) - position >= left:
+                begun.append((position, left, self._ways(children[position], mask, everyone)))
+            if not begun:
+                return
+            if self._is_spent():
+                self._take_back(*before)
+                return
+            position, left, ways = begun[-1]
+            if next(ways, NO_MORE) is NO_MORE:
+                begun.pop()  # and on without this child
+            else:
+                left -= 1
+            position += 1
+
+    def _is_spent(self) -> bool:
+        return not self._own.goes_on() or (self._own.exhausted and self._own.left < DEARER)
+
+    def _take_back(self, checkpoint: int, count: int) -> None:
+        """The seats that were taken since there were so many."""
+        for member, _ in self._taken[count:]:
+            self._counts[self.parts.waiting[member]] -= 1
+        del self._taken[count:]
+        self.trial.rollback(checkpoint)
 
     def _ways_of_leaf(self, leaf: Branch, mask: Mask, everyone: bool) -> Iterator[None]:
         waiting = self._waiting(leaf)
@@ -141,15 +166,13 @@ class TreeSeating:
         if not need:
             yield
             return
-        checkpoint = self.trial.checkpoint()
+        before = self.trial.checkpoint(), len(self._taken)
         seated = self._seat_leaf(leaf, waiting, need, mask)
         if not seated:
             return
         self._note(seated)
         yield
-        del self._taken[-len(seated) :]
-        self._counts[leaf.leaf] -= len(seated)
-        self.trial.rollback(checkpoint)
+        self._take_back(*before)
 
     def _seat_leaf(self, leaf: Branch, waiting: list[int], need: int, mask: Mask) -> Assignment:
         """The members of a leaf on these nodes, no more of them than are needed; none if that cannot be."""
@@ -291,7 +314,7 @@ class TreeSeating:
 
     def _could_sit_alone(self, branch: Branch, within: Mask) -> bool:
         """Whether a branch could have its quorum if no other part of the tree took any room."""
-        if branch.met(self._counts):
+        if branch.met(self._counts) or not self._own.goes_on():
             return True
         for mask in self._masks(branch, within, everyone=False):
             if branch.is_leaf:

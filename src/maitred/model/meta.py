@@ -7,6 +7,8 @@ from typing import Annotated, NamedTuple
 import msgspec
 
 LONGEST_MARK, CUT_TO = 1024, 64
+LONGEST_NAME = 253
+"""Of any object, as the API server bounds it. What an owner reference names is not bounded."""
 
 Timestamp = Annotated[datetime, msgspec.Meta(tz=True)]
 
@@ -22,6 +24,12 @@ class OwnerReference(Lean, frozen=True):
     controller: bool = False
     api_version: str = ""
     """The API server requires one; what has none was written by hand, for a command that reads files."""
+
+    @property
+    def may_exist(self) -> bool:
+        """Whether any object could be called so."""
+        rest = len(self.kind) + len(self.uid) + len(self.api_version)
+        return len(self.name) <= LONGEST_NAME and rest <= 2 * LONGEST_NAME
 
 
 class ObjectMeta(Lean, frozen=True):
@@ -44,7 +52,9 @@ def key_of(metadata: ObjectMeta) -> str:
 
 
 def controller_of(metadata: ObjectMeta) -> OwnerReference | None:
-    return next((owner for owner in metadata.owner_references if owner.controller), None)
+    """Who controls an object. A reference that no object can have written is none: users may put texts of any
+    length there."""
+    return next((one for one in metadata.owner_references if one.controller and one.may_exist), None)
 
 
 def mark(metadata: ObjectMeta, key: str) -> str | None:
@@ -54,14 +64,14 @@ def mark(metadata: ObjectMeta, key: str) -> str | None:
 
 
 def own_mark(metadata: ObjectMeta, key: str) -> str | None:
-    """A mark of ours that is no name. What is too long to mean anything is cut, so that no message and no
-    record grows with it."""
+    """A mark as it may be repeated in messages, records and names of groups."""
     value = mark(metadata, key)
     return None if value is None else shortened(value)
 
 
-def shortened(value: str) -> str:
-    return value if len(value) <= LONGEST_MARK else f"{value[:CUT_TO]}... ({len(value)} characters)"
+def shortened(text: str) -> str:
+    """What is too long to mean anything is cut, so that no message and no record grows with it."""
+    return text if len(text) <= LONGEST_MARK else f"{text[:CUT_TO]}... ({len(text)} characters)"
 
 
 class MarkSaid(NamedTuple):

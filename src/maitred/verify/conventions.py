@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
+from typing import Any
 
 from .fields import Doc
 from .selectors import Labels
@@ -69,6 +70,12 @@ LANGUAGES = (
 )
 """In the order in which they count."""
 BY_TITLE = {one.title: one for one in LANGUAGES}
+LONGEST, KEPT = 1024, 64
+"""Characters of a mark. Of a longer one the first few are kept, and how many there were."""
+
+
+def short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:KEPT]}... ({len(text)} characters)"
 
 
 @dataclass(frozen=True)
@@ -100,15 +107,15 @@ def namings(labels: Labels, annotations: Labels) -> list[Naming]:
 
 
 def _values(keys: tuple[str, ...], labels: Labels, annotations: Labels) -> list[str]:
-    return [value for key in keys for marks in (labels, annotations) if (value := marks.get(key))]
+    return [short(value) for key in keys for marks in (labels, annotations) if (value := marks.get(key))]
 
 
 def _tasks(text: str | None) -> str | None:
     """What its task groups take; None if that is not said, or no number of members."""
-    try:
-        least = [task.get("minMember", 0) for task in json.loads(text or "")]
-    except (ValueError, TypeError, AttributeError):
+    tasks = _json(text or "")
+    if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
         return None
+    least = [task.get("minMember", 0) for task in tasks]
     numbers = all(type(one) is int and one >= 0 for one in least)
     return str(sum(least)) if numbers and 1 <= sum(least) <= 1_000_000 else None
 
@@ -119,6 +126,14 @@ def torn(labels: Labels, annotations: Labels) -> list[str]:
     return [f"label and annotation {key} differ" for key in differing]
 
 
+def _json(text: str) -> Any:
+    """None for what is no JSON, or is nested too deep."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
 def all_marks(labels: Labels, annotations: Labels) -> tuple[Labels, list[str]]:
     """What is marked, with what others call our marks of topology; and what contradicts itself."""
     said, problems = {**annotations, **labels}, torn(labels, annotations)
@@ -127,11 +142,13 @@ def all_marks(labels: Labels, annotations: Labels) -> tuple[Labels, list[str]]:
     for own, others in SAME.items():
         if any(said.get(key) == "" for key in others):
             problems.append(f"what another scheduler calls {own} is empty")
-        values = [said[key] for key in (own, *others) if key in said and (key == own or said[key])]
+        values = [short(said[key]) for key in (own, *others) if key in said and (key == own or said[key])]
         if len(set(values)) > 1:
             problems.append(f"{own} is said in two ways")
         if values:
             said[own] = values[0]
+        if "" in values:
+            problems.append(f"{own} is empty")
     for key, read in ((LAYERS, _layers), (GATHER, _gathered)):
         found = read(said[key]) if key in said else {}
         if found is None:
@@ -145,8 +162,8 @@ def all_marks(labels: Labels, annotations: Labels) -> tuple[Labels, list[str]]:
 def _layers(text: str) -> Labels | None:
     """The narrowest of Kueue's slices within slices."""
     try:
-        layers = [(layer["topology"], layer["size"]) for layer in json.loads(text)]
-    except (ValueError, TypeError, KeyError):
+        layers = [(layer["topology"], layer["size"]) for layer in _json(text)]
+    except (TypeError, KeyError):
         return None
     levels, sizes = [level for level, _ in layers], [size for _, size in layers]
     whole = all(type(size) is int and 1 <= size <= 1_000_000 for size in sizes)
@@ -159,17 +176,19 @@ def _layers(text: str) -> Labels | None:
 
 
 def _gathered(text: str) -> Labels | None:
-    try:
-        rules = json.loads(text).get("gatherStrategy", [])
-        layers = [(str(rule.get("strategy", "")), rule.get("layer", "")) for rule in rules]
-    except (ValueError, TypeError, AttributeError):
+    spec = _json(text)
+    rules = spec.get("gatherStrategy", []) if isinstance(spec, dict) else None
+    if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
+        return None
+    layers = [(rule.get("strategy", ""), rule.get("layer", "")) for rule in rules]
+    if not all(isinstance(word, str) for pair in layers for word in pair):
         return None
     must = [layer for strategy, layer in layers if strategy == "MustGather"]
     prefer = [layer for strategy, layer in layers if strategy == "PreferGather"]
     if len(must) + len(prefer) < len(layers) or len(must) > 1:
         return None
-    found = {TOPOLOGY: must[0]} if must else {}
-    return found | ({PREFERRED: ",".join(prefer)} if prefer else {})
+    found = {TOPOLOGY: short(must[0])} if must else {}
+    return found | ({PREFERRED: short(",".join(prefer))} if prefer else {})
 
 
 def foreign_quorum(doc: Doc | None, title: str) -> int | None:

@@ -43,8 +43,8 @@ def read_groups(cluster: Cluster, policy: Policy) -> list[Group]:
             group.inherited[pod.key], problems = inherited(pod, cluster)
             times = (doc.doc("metadata").moment("creationTimestamp") for doc in made_for(pod, cluster))
             group.since += [time for time in (pod.created, *times) if time is not None]
-            if origin in ("label", *BY_TITLE) and pod in group.active:
-                group.problems += problems
+            if origin in ("pod", "label", *BY_TITLE) and pod in group.active:
+                group.problems += problems + all_marks(pod.labels, pod.annotations)[1]
         doc = cluster.pod_groups.get(key) if origin == "PodGroup" else None
         if origin == "PodGroup" and doc is None:
             group.missing, group.quorum = True, None

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from .conventions import BY_TITLE, Naming, all_marks, foreign_quorum, namings
+from .conventions import BY_TITLE, Naming, all_marks, foreign_quorum, namings, short
 from .fields import Doc
 from .objects import Cluster
 from .owners import API_GROUPS, MAKERS, Above, Gang, gang_of, meta_marks, speaks
@@ -136,7 +136,7 @@ def _written(
         default = wishes is not None and _is_default(pod, wishes, cluster)
         (made if default else written).append(Place("PodGroup", f"{pod.namespace}/{pod.group_name}"))
     names = [_mark(pod, GROUP), *(meta_marks(doc).get(GROUP) for _, doc in owners.known)]
-    written += [Place("label", f"{pod.namespace}/{name}") for name in names if name]
+    written += [Place("label", f"{pod.namespace}/{short(name)}") for name in names if name]
     for naming in namings(pod.labels, pod.annotations):
         doc = foreign_group(naming, pod, cluster)
         quorum = foreign_quorum(doc, naming.title)

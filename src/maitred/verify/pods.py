@@ -29,6 +29,9 @@ INDEX_KEYS = (
 )
 JOB_INDEX_KEYS = ("jobset.sigs.k8s.io/job-global-index", "jobset.sigs.k8s.io/job-index")
 INT32 = 2**31
+MOST_DIGITS = 4000
+"""More are no number, whatever they are."""
+LONGEST_NAME = 253
 
 Port = tuple[str, str, int]  # address, protocol, number
 Owner = tuple[str, str, str]  # kind, name, uid
@@ -171,8 +174,9 @@ class Pod:
     def _number(self, keys: Iterable[str]) -> int | None:
         for key in keys:
             for source in (self.labels, self.annotations):
-                if source.get(key, "").isdecimal() and int(source[key]) < INT32:
-                    return int(source[key])
+                text = source.get(key, "")
+                if text.isdecimal() and len(text) <= MOST_DIGITS and int(text) < INT32:
+                    return int(text)
         return None
 
     def order(self) -> tuple[float, float, float, str]:
@@ -229,12 +233,18 @@ def read_pod(doc: Doc) -> Pod:
 def controller(meta: Doc) -> Owner | None:
     """Who makes a pod anew when it is gone."""
     for owner in meta.docs("ownerReferences"):
-        if owner.flag("controller"):
+        if owner.flag("controller") and _may_exist(owner):
             kind, (group, _, _) = owner.text("kind"), owner.text("apiVersion").rpartition("/")
             # Others may have a kind of the same name, to which nothing applies that is known of this one.
             foreign = group not in ("", HOMES.get(kind, group))
             return f"{kind}.{group}" if foreign else kind, owner.text("name"), owner.text("uid")
     return None
+
+
+def _may_exist(owner: Doc) -> bool:
+    """Nobody checks how long the texts in such a reference are."""
+    rest = sum(len(owner.text(field)) for field in ("kind", "uid", "apiVersion"))
+    return len(owner.text("name")) <= LONGEST_NAME and rest <= 2 * LONGEST_NAME
 
 
 def makes_daemons(owner: Doc) -> bool:

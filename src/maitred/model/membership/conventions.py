@@ -48,6 +48,8 @@ KAI_SEGMENTS, KAI_SEGMENT_LEVEL = (
     "kai.scheduler/segment-topology-required-placement",
 )
 KAI_SEGMENT_WISH = "kai.scheduler/segment-topology-preferred-placement"
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What reading JSON raises that a user has written: it may be nested however deep."""
 
 
 class NamedGroup(NamedTuple):
@@ -119,7 +121,7 @@ def application(convention: Convention, about: ObjectMeta) -> NamedGroup | None:
         return found
     try:
         least = [task.min_member for task in msgspec.json.decode(listed, type=tuple[TaskGroup, ...])]
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNREADABLE:
         unread = f"{YUNIKORN_TASKS} cannot be read: it is not a list of task groups with a minMember each"
         return found._replace(problem=found.problem or unread)
     if min(least, default=0) < 0 or not 1 <= sum(least) <= MOST_MEMBERS:
@@ -197,7 +199,7 @@ KEYS = frozenset(
 
 
 def first_mark(about: ObjectMeta, keys: Iterable[str]) -> str | None:
-    return next((value for key in keys if (value := mark(about, key))), None)
+    return next((value for key in keys if (value := own_mark(about, key))), None)
 
 
 # -- topology and queues -----------------------------------------------------------------------------------
@@ -256,7 +258,7 @@ def slice_layers(text: str) -> tuple[SliceLayer, ...] | None:
     """Kueue's slices within slices, the widest first; None if they cannot be read."""
     try:
         layers = msgspec.json.decode(text, type=Layers)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNREADABLE:
         return None
     uneven = any(wide.size % narrow.size for wide, narrow in pairwise(layers))
     return None if uneven or len({layer.topology for layer in layers}) < len(layers) else layers
@@ -294,7 +296,7 @@ def _gathered(text: str) -> Iterator[tuple[int, str | Unread]]:
     """Koordinator's layers, which are to be called like levels of the policy."""
     try:
         rules = msgspec.json.decode(text, type=GatherSpec).gather_strategy
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNREADABLE:
         yield 0, Unread("it is not JSON with a gatherStrategy")
         return
     must = [rule.layer for rule in rules if rule.strategy == MUST]
@@ -302,9 +304,9 @@ def _gathered(text: str) -> Iterator[tuple[int, str | Unread]]:
     if len(must) + len(prefer) < len(rules) or len(must) > 1:
         yield 0, Unread(f"it has more than one {MUST}, or a strategy that is neither {MUST} nor {PREFER}")
         return
-    yield from ((0, layer) for layer in must)
+    yield from ((0, shortened(layer)) for layer in must)
     if prefer:
-        yield 1, ",".join(prefer)
+        yield 1, shortened(",".join(prefer))
 
 
 # -- PodGroups ---------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from maitred.model.group import (
 from maitred.model.job import Job, Ranges, failed_indexes, succeeded_indexes
 from maitred.model.membership.conventions import all_marks
 from maitred.model.membership.words import said_by
-from maitred.model.meta import ObjectMeta, key_of, mark
+from maitred.model.meta import ObjectMeta, key_of, own_mark
 from maitred.model.pod import Pod
 from maitred.model.policy import JobsRule
 from maitred.model.protection import protection_of
@@ -84,7 +84,7 @@ def _missed(job: Job) -> Iterator[str]:
 
 def group_named_by(job: Job) -> str | None:
     """The name of the group that a mark on the Job puts all of its pods into."""
-    return mark(job.metadata, GROUP) or None
+    return own_mark(job.metadata, GROUP) or None
 
 
 def marks_of_job(job: Job) -> tuple[Marks, list[str]]:

@@ -31,7 +31,7 @@ from maitred.model.membership.stages import (
     stages_of,
 )
 from maitred.model.membership.words import PodWords
-from maitred.model.meta import key_of, mark
+from maitred.model.meta import key_of, own_mark
 from maitred.model.objects import Object
 from maitred.model.operators.jobset import REPLICATED_JOB, JobSet
 from maitred.model.operators.leaderworkerset import LeaderWorkerSet
@@ -226,7 +226,7 @@ def _with_subgroups(marks: Marks, owner: Object) -> Marks:
 
 
 def _gang_problems(owners: Sequence[Object]) -> list[str]:
-    said = [value for one in owners if (value := mark(one.metadata, GANG)) is not None]
+    said = [value for one in owners if (value := own_mark(one.metadata, GANG)) is not None]
     return [f"{GANG}: {value!r} is not {EACH_JOB}" for value in said if value != EACH_JOB]
 
 

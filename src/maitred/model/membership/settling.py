@@ -21,7 +21,7 @@ from maitred.model.membership.progress import JobProgress, progress_of
 from maitred.model.membership.source import JOB, MARKS, OWNER, POD_GROUP, WORKER_SET, GroupId
 from maitred.model.membership.stages import speaks_for_itself
 from maitred.model.membership.words import SILENT, PodWords
-from maitred.model.meta import OwnerReference, Timestamp, controller_of, key_of, mark
+from maitred.model.meta import OwnerReference, Timestamp, controller_of, key_of, own_mark
 from maitred.model.objects import Object
 from maitred.model.operators.jobset import TrainJob
 from maitred.model.operators.leaderworkerset import LeaderWorkerSet
@@ -149,7 +149,7 @@ class _Settling:
         if said.group:
             yield GroupClaim(self._id(MARKS, said.group), f"by {GROUP}")
         for owner in self.chain.owners:
-            if name := mark(owner.metadata, GROUP):
+            if name := own_mark(owner.metadata, GROUP):
                 yield GroupClaim(self._id(MARKS, name), f"by {GROUP} on its {kind_title(owner)}")
         for named in said.named:
             convention = BY_TITLE[named.source]

@@ -10,7 +10,7 @@ from maitred.model.group import GROUP, MIN_COUNT, NO_MARKS, TOPOLOGY_MARKS, Mark
 from maitred.model.job import COMPLETION_INDEX
 from maitred.model.membership.conventions import CONVENTIONS, NamedGroup, all_marks
 from maitred.model.membership.conventions import KEYS as FOREIGN_KEYS
-from maitred.model.meta import ObjectMeta, OwnerReference, controller_of, mark
+from maitred.model.meta import ObjectMeta, OwnerReference, controller_of, mark, own_mark
 from maitred.model.operators import jobset, leaderworkerset
 from maitred.model.owners import SERVICES, kind_of
 from maitred.model.pod import Pod
@@ -76,7 +76,7 @@ def _marked(about: ObjectMeta, owner: OwnerReference | None, pod_group: str) -> 
         namespace=about.namespace or "default",
         owner=owner,
         pod_group=pod_group,
-        group=mark(about, GROUP) or "",
+        group=own_mark(about, GROUP) or "",
         named=tuple([said for one in CONVENTIONS if (said := one.said_by(about)) is not None]),
         worker_set=_set_place(about) if owner is None else None,
         leads=leads(about),
