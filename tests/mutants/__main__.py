@@ -39,7 +39,7 @@ class Told:
     def __init__(self, file: Path, screen: TextIO) -> None:
         self._file = file
         self._screen = screen
-        self.before: dict[str, str] = json.loads(file.read_text()) if file.exists() else {}
+        self.before = self._kept()
         self.outcomes: list[Outcome] = []
 
     def __call__(self, outcome: Outcome) -> None:
@@ -48,8 +48,13 @@ class Told:
         self.say(f"{len(self.outcomes):4} {word} {outcome.seconds:5.1f} s  {line_of(outcome.mutant)}")
         self.say(f"      by {outcome.by}")
         if outcome.caught:
-            self.before[outcome.mutant.key] = outcome.by
+            self.before = {**self._kept(), outcome.mutant.key: outcome.by}
             self._file.write_text(json.dumps(self.before))
+
+    def _kept(self) -> dict[str, str]:
+        """Also what other runs have found meanwhile."""
+        found: dict[str, str] = json.loads(self._file.read_text()) if self._file.exists() else {}
+        return found
 
     def say(self, line: str) -> None:
         click.echo(line, file=self._screen)

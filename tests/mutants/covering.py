@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 
 from tests.mutants.changes import Mutant
@@ -16,6 +17,8 @@ FOLDERS = (
     *("one_truth", "preemption", "properties", "scenarios", "simulate"),
 )
 """Tests of other folders run the packages too, but have little to say of them that these do not."""
+LAWS = "tests/properties/"
+"""They see most wrong decisions, and are asked after the first batch."""
 MARKS = "not control_plane and not browser"
 FILES = "files"
 BATCHES = (2.0, 8.0, 30.0)
@@ -72,9 +75,11 @@ class Covering:
             before[file := test.partition("::")[0]] += 1
             cost[test] *= 1 + before[file] / 4
         first = self.before.get(mutant.key)
-        return sorted(
+        ordered = sorted(
             tests, key=lambda test: (test != first, -self.caught[mutant.path, test], cost[test], test)
         )
+        few = sum(spent <= BATCHES[0] for spent in accumulate(self.seconds[test] for test in ordered))
+        return ordered[:few] + sorted(ordered[few:], key=lambda test: not test.startswith(LAWS))
 
     def runs_at_import(self, mutant: Mutant) -> bool:
         return not self.imported.get(str(mutant.path), set()).isdisjoint(mutant.lines)
