@@ -55,7 +55,7 @@ def until_one_fails(session: pytest.Session, tests: dict[str, float], track: Pat
 def limited(took: float) -> Iterator[None]:
     """Time of the processor for what spins; real time, which a busy machine needs more of, for what waits."""
     signal.setitimer(signal.ITIMER_PROF, 10 + 10 * took)
-    signal.setitimer(signal.ITIMER_REAL, 200 + 20 * took)
+    signal.setitimer(signal.ITIMER_REAL, 60 + 20 * took)
     try:
         yield
     finally:
