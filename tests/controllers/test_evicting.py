@@ -265,6 +265,11 @@ def test_nothing_is_suspended_without_a_record(house: House) -> None:
     assert house.leaving == set()
 
 
+def test_nothing_is_begun_where_the_owner_to_be_suspended_is_not_there_any_more(house: House) -> None:
+    assert house.carry_out(JOB_LEAVES) == []
+    assert (house.leaving, house.promised) == (set(), {})
+
+
 def test_a_victim_that_has_gone_since_is_decided_again(house: House) -> None:
     house.mirror.pod_gone("default/z")
     assert house.carry_out(ALL) == []
@@ -565,6 +570,14 @@ def test_one_that_lingers_is_deleted_again_with_less_time_and_leaves_from_then_o
     house.clock.now += 10_000
     house.mirror.overlay.let_stay()
     assert "x" in house.leaving, "by now it is the API server's own word"
+
+
+def test_one_that_lingers_and_was_told_to_hurry_is_not_told_again_for_somebody_else(house: House) -> None:
+    house.linger("x", "n1")
+    house.carry_out(ALL)
+    house.record.written.clear()
+    assert house.carry_out(preempting(eviction("x"), seats=SEATS)) == []
+    assert "x" in house.leaving
 
 
 def test_one_that_lingers_and_could_not_be_hurried_does_not_leave(house: House) -> None:

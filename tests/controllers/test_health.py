@@ -10,6 +10,7 @@ from maitred.controllers import health
 from maitred.controllers.health import ProcessHealth, serving
 from maitred.controllers.scheduling.metrics import Metrics, Now
 from maitred.model.manifest import InputError
+from maitred.model.plan import Plan
 
 
 def free_port() -> int:
@@ -75,6 +76,15 @@ def test_gauges_show_what_is_and_not_what_was() -> None:
     assert metrics.registry.get_sample_value("maitred_waiting_groups", {"category": "Quota"}) == 5
     metrics.follow(Now())
     assert metrics.registry.get_sample_value("maitred_waiting_pods") == 0
+
+
+@pytest.mark.parametrize("exhausted", [True, False])
+def test_cycles_are_counted_and_those_whose_search_was_cut_short(exhausted: bool) -> None:
+    metrics = Metrics()
+    metrics.cycle(Plan(search_exhausted=exhausted), 0.2)
+    value = metrics.registry.get_sample_value
+    assert value("maitred_cycles_total") == 1
+    assert value("maitred_searches_exhausted_total") == exhausted
 
 
 def test_nothing_listens_without_an_address(monkeypatch: pytest.MonkeyPatch) -> None:

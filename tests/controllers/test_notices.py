@@ -332,3 +332,4 @@ def test_a_burst_is_let_through_whole_and_paid_for() -> None:
     assert pace.ask(1, now=wait) == 0.0
     assert pace.ask(20, now=1000.0) == 0.0
     assert pace.ask(0, now=1000.0) == 0.0, "nothing costs nothing"
+    assert pace.ask(1, now=1000.0) > 0.0, "the burst is used up to the last"

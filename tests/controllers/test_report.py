@@ -31,7 +31,7 @@ def said(plan: Plan, shadow: bool, caplog: pytest.LogCaptureFixture) -> list[str
         for _ in range(2):
             verdicts.note(groups)
             report.decided(msgspec.structs.replace(plan, groups=groups), ClusterState().snapshot(), 0.0)
-    assert report.waiting("Capacity") == 1
+    assert (report.waiting("Capacity"), report.waiting("Topology")) == (1, 0)
     return [record.message for record in caplog.records]
 
 

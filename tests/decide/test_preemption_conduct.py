@@ -91,6 +91,13 @@ def test_violations_are_counted(made: Obj, violations: int) -> None:
     assert [toll["violations"] for toll in tolls(plan)] == [violations]
 
 
+def test_a_budget_that_matches_no_running_pod_is_warned_of_where_there_are_pods() -> None:
+    told = "PodDisruptionBudget default/budget matches no running pod, so it protects none"
+    objects = [N3, *low(3, **WEB), *gang(3)]
+    assert told in decided([*objects, budget({"app": "wbe"}, allowed=1)])["warnings"]
+    assert told not in decided([*objects, budget({"app": "web"}, allowed=3)])["warnings"]
+
+
 # ---- promises: victims that leave, and places that are held
 
 
@@ -447,6 +454,11 @@ def test_work_that_is_saved_is_not_lost(saved: dict[str, str]) -> None:
     plan = decided([*GPU_NODES, long, gpus("short", "n2", MIDNIGHT - HOUR), *gang(1, gpu=1)])
     assert evicted(plan) == ["long"]
     assert [toll["workLostSteps"] for toll in tolls(plan)] == [0]
+
+
+def test_lost_work_is_told_to_a_ten_thousandth_of_an_hour() -> None:
+    plan = decided([GPU_NODES[0], gpus("short", "n1", MIDNIGHT - 1000), *gang(1, gpu=1)])
+    assert receipt(plan, "short")["workLostDeviceHours"] == 0.2778
 
 
 def test_differences_of_less_than_ten_minutes_are_noise() -> None:

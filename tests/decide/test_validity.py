@@ -210,6 +210,7 @@ AGREEING: dict[str, tuple[Obj, str | None]] = {
         {TOPOLOGY: "zone", SLICE_SIZE: "2", SLICE_LEVEL: "rack"},
         None,
     ),
+    "slices of the required level": ({TOPOLOGY: "rack", SLICE_SIZE: "2", SLICE_LEVEL: "rack"}, None),
     "preferred from narrow to wide": ({PREFERRED: "rack,zone"}, None),
     "preferred narrower than required": ({TOPOLOGY: "zone", PREFERRED: "rack"}, None),
     "the same level by name and by key": ({TOPOLOGY: "rack"}, "example.com/rack"),

@@ -3,8 +3,8 @@ mutants`.
 
 First the tests run once on the unchanged code, to see which test runs which line (kept in `.mutants` until
 code or tests change). Then each change is tried with the tests that run its line, until one fails. The
-working tree is not touched: a worker has a folder of links to the sources, ahead of them on the path, in
-which one file is replaced.
+working tree is not touched: forks of this process have the change in their functions, and what they start
+has a folder of links to the sources, ahead of them on the path, in which one file is replaced.
 
 A change that survives is either a hole in the tests or can be seen by nobody. For the second kind,
 `equivalent.toml` has the place and the reason; it is then not tried. The status is 1 when fewer than nine in
@@ -13,137 +13,62 @@ ten of the others are caught.
 
 import json
 import os
-import signal
-import subprocess
 import sys
-import time
 import tomllib
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import contextmanager
 from pathlib import Path
-from queue import SimpleQueue
 from tempfile import TemporaryDirectory
+from typing import TextIO
 
 import click
 
 from tests.mutants.changes import Mutant, chosen, mutants_of
-from tests.mutants.covering import Covering, covering
-from tests.mutants.trying import CAUGHT
+from tests.mutants.covering import covering
+from tests.mutants.forks import Outcome, Overlay, Trials
 
 ROOT = Path(__file__).parents[2]
+KEPT = ROOT / ".mutants"
 PACKAGES = ("decide", "cluster", "controllers")
 LEAST = 0.9
-HUNG = {-signal.SIGPROF, -signal.SIGALRM}
 
 
-@dataclass(frozen=True)
-class Outcome:
-    mutant: Mutant
-    caught: bool
-    tests: int
-    """That were run."""
-    by: str
-    """The test that failed, or why none did."""
-    seconds: float
+class Told:
+    """What came out, printed as it comes. Which test catches a change is kept for the next run."""
+
+    def __init__(self, file: Path, screen: TextIO) -> None:
+        self._file = file
+        self._screen = screen
+        self.before = self._kept()
+        self.outcomes: list[Outcome] = []
+
+    def __call__(self, outcome: Outcome) -> None:
+        self.outcomes.append(outcome)
+        word = "caught  " if outcome.caught else "SURVIVED"
+        self.say(f"{len(self.outcomes):4} {word} {outcome.seconds:5.1f} s  {line_of(outcome.mutant)}")
+        self.say(f"      by {outcome.by}")
+        if outcome.caught:
+            self.before = {**self._kept(), outcome.mutant.key: outcome.by}
+            self._file.write_text(json.dumps(self.before))
+
+    def _kept(self) -> dict[str, str]:
+        """Also what other runs have found meanwhile."""
+        found: dict[str, str] = json.loads(self._file.read_text()) if self._file.exists() else {}
+        return found
+
+    def say(self, line: str) -> None:
+        click.echo(line, file=self._screen)
 
 
-class Overlay:
-    """The sources as links, and beside them what they look for there; one file can be another."""
-
-    def __init__(self, root: Path, folder: Path) -> None:
-        self._root = root
-        self._folder = folder
-        self._process: subprocess.Popen[bytes] | None = None
-        for path in sorted((root / "src" / "maitred").rglob("*")):
-            link = folder / path.relative_to(root)
-            if path.is_file() and path.suffix != ".pyc":
-                link.parent.mkdir(parents=True, exist_ok=True)
-                link.symlink_to(path)
-        for name in ("deploy", "examples"):
-            (folder / name).symlink_to(root / name)
-
-    @contextmanager
-    def changed(self, mutant: Mutant) -> Iterator[None]:
-        link = self._folder / "src" / mutant.path
-        self._replace(link)
-        link.write_bytes(mutant.source(self._root / "src"))
-        try:
-            yield
-        finally:
-            self._replace(link)
-            link.symlink_to(self._root / "src" / mutant.path)
-
-    def _replace(self, link: Path) -> None:
-        link.unlink()
-        for compiled in link.parent.glob(f"__pycache__/{link.stem}.*.pyc"):
-            compiled.unlink()
-
-    def attempt(self, mutant: Mutant, tests: list[dict[str, float]]) -> tuple[int, list[str]]:
-        """The exit status, and what was noted of the tests that ran."""
-        plan, track = self._folder / "tests.json", self._folder / "track"
-        plan.write_text(json.dumps(tests))
-        track.write_text("")
-        path = os.pathsep.join([str(self._folder / "src"), str(ROOT)])
-        environment = {**os.environ, "HYPOTHESIS_PROFILE": "quick", "PYTHONPATH": path}
-        with self.changed(mutant):
-            self._process = process = subprocess.Popen(
-                [sys.executable, "-m", "tests.mutants.trying", str(plan), str(track)],
-                cwd=self._root,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
-            status = process.wait()
-            self.stop()
-        return status, track.read_text().splitlines()
-
-    def stop(self) -> None:
-        """Also what the tests have started."""
-        if self._process is not None:
-            with suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-
-
-def try_out(mutant: Mutant, covered: Covering, overlays: SimpleQueue[Overlay], patience: float) -> Outcome:
-    batches = covered.batches(mutant, patience)
-    if not batches:
-        return Outcome(mutant, False, 0, "no test runs it", 0.0)
-    overlay = overlays.get()
-    began = time.monotonic()
-    try:
-        status, track = overlay.attempt(mutant, batches)
-    finally:
-        overlays.put(overlay)
-    took = time.monotonic() - began
-    ran = sum(line.startswith("runs ") for line in track)
-    last = track[-1].partition(" ")[2] if track else "(the start)"
-    if status in HUNG:
-        last = f"{last} (took too long)"
-    elif status not in (0, CAUGHT):
-        last = f"{last} (the process ended with {status})"
-    if status != 0:
-        covered.caught[mutant.path, last] += 1
-    return Outcome(mutant, status != 0, ran, last if status else f"none of {ran} tests", took)
-
-
-def outcomes_of(tried: list[Mutant], covered: Covering, jobs: int, patience: float) -> Iterator[Outcome]:
-    overlays: SimpleQueue[Overlay] = SimpleQueue()
-    with TemporaryDirectory(prefix="mutants-") as folder, ThreadPoolExecutor(jobs) as pool:
-        everyone = [Overlay(ROOT, Path(folder) / str(number)) for number in range(jobs)]
-        for overlay in everyone:
-            overlays.put(overlay)
-        futures = [pool.submit(try_out, mutant, covered, overlays, patience) for mutant in tried]
-        try:
-            for done in as_completed(futures):
-                yield done.result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-            for overlay in everyone:
-                overlay.stop()
+@contextmanager
+def elsewhere() -> Iterator[TextIO]:
+    """The screen, while all that pytest and the tests print goes nowhere."""
+    with os.fdopen(os.dup(1), "w", buffering=1) as screen, Path(os.devnull).open("r+") as nowhere:
+        for number in (0, 1, 2):
+            os.dup2(nowhere.fileno(), number)
+        yield screen
+        sys.stdout.flush()
+        os.dup2(screen.fileno(), 1)
 
 
 def line_of(mutant: Mutant) -> str:
@@ -185,14 +110,13 @@ def main(seed: int, count: int, skip: int, only: tuple[str, ...], jobs: int, pat
     tried = [mutant for mutant in asked if mutant.key not in equivalent]
 
     click.echo(f"{len(tried)} of {len(places)} places, seed {seed}")
-    covered = covering(ROOT, ROOT / ".mutants", packages, jobs)
-    outcomes = list[Outcome]()
-    with suppress(KeyboardInterrupt):
-        for outcome in outcomes_of(tried, covered, jobs, patience):
-            outcomes.append(outcome)
-            word = "caught  " if outcome.caught else "SURVIVED"
-            click.echo(f"{len(outcomes):4} {word} {outcome.seconds:5.1f} s  {line_of(outcome.mutant)}")
-            click.echo(f"      by {outcome.by}")
+    covered = covering(ROOT, KEPT, packages, jobs)
+    with TemporaryDirectory(prefix="mutants-") as folder, elsewhere() as screen:
+        told = Told(KEPT / "caught.json", screen)
+        covered.before = told.before
+        overlays = [Overlay(ROOT, Path(folder) / str(number)) for number in range(jobs)]
+        Trials(overlays, covered, patience, told).run(tried, packages, ROOT)
+    outcomes = told.outcomes
 
     survivors = [outcome for outcome in outcomes if not outcome.caught]
     for outcome in sorted(survivors, key=lambda outcome: outcome.mutant.key):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 
 from tests.mutants.changes import Mutant
@@ -16,6 +17,8 @@ FOLDERS = (
     *("one_truth", "preemption", "properties", "scenarios", "simulate"),
 )
 """Tests of other folders run the packages too, but have little to say of them that these do not."""
+LAWS = "tests/properties/"
+"""They see most wrong decisions, and are asked after the first batch."""
 MARKS = "not control_plane and not browser"
 FILES = "files"
 BATCHES = (2.0, 8.0, 30.0)
@@ -29,8 +32,12 @@ class Covering:
     seconds: dict[str, float]
     lines: dict[str, dict[int, set[str]]]
     """By file, from `src`, and line."""
+    imported: dict[str, set[int]] = field(default_factory=dict)
+    """Lines that run outside of tests, by file."""
     caught: Counter[tuple[Path, str]] = field(default_factory=Counter)
     """Which tests have caught changes of which file: they are asked first about the next one."""
+    before: dict[str, str] = field(default_factory=dict)
+    """Which test caught a change in an earlier run: it is asked before all others."""
 
     def __post_init__(self) -> None:
         self._breadth = Counter(
@@ -67,7 +74,15 @@ class Covering:
         for test in sorted(tests, key=lambda test: (cost[test], test)):
             before[file := test.partition("::")[0]] += 1
             cost[test] *= 1 + before[file] / 4
-        return sorted(tests, key=lambda test: (-self.caught[mutant.path, test], cost[test], test))
+        first = self.before.get(mutant.key)
+        ordered = sorted(
+            tests, key=lambda test: (test != first, -self.caught[mutant.path, test], cost[test], test)
+        )
+        few = sum(spent <= BATCHES[0] for spent in accumulate(self.seconds[test] for test in ordered))
+        return ordered[:few] + sorted(ordered[few:], key=lambda test: not test.startswith(LAWS))
+
+    def runs_at_import(self, mutant: Mutant) -> bool:
+        return not self.imported.get(str(mutant.path), set()).isdisjoint(mutant.lines)
 
 
 def covering(root: Path, folder: Path, packages: list[Path], jobs: int) -> Covering:
@@ -112,6 +127,7 @@ def _record(root: Path, folder: Path, packages: list[Path], files: list[str], jo
 def _read(root: Path, recordings: list[Path]) -> Covering:
     seconds: dict[str, float] = {}
     lines: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+    imported: dict[str, set[int]] = defaultdict(set)
     seen: set[str] = set()
     for recording in reversed(recordings):
         for path in recording.glob("[0-9]*.json"):
@@ -125,5 +141,7 @@ def _read(root: Path, recordings: list[Path]) -> Covering:
                 for line, tests in covered.items():
                     found = {names[number] for number in tests}
                     lines[str(Path(file).relative_to(root / "src"))][int(line)] |= found & passed.keys()
+            for file, outside in record["imported"].items():
+                imported[str(Path(file).relative_to(root / "src"))].update(outside)
         seen |= json.loads((recording / FILES).read_text()).keys()
-    return Covering(seconds, lines)
+    return Covering(seconds, lines, imported)

@@ -2,7 +2,7 @@
 
 It is loaded by the environment (`PYTEST_PLUGINS`), so that the workers of pytest-xdist have it too; each
 writes a file of its own into the folder that `MAITRED_MUTANTS` names. Lines that run outside of a test, such
-as those of imports, belong to no test.
+as those of imports, belong to no test and are written down apart.
 """
 
 import json
@@ -50,15 +50,16 @@ class Recorder:
         self._coverage.stop()
         data = self._coverage.get_data()
         numbers = {test: number for number, test in enumerate(self._seconds)}
+        covered = {name: data.contexts_by_lineno(name) for name in data.measured_files()}
         lines = {
-            name: {
-                line: [numbers[test] for test in tests if test]
-                for line, tests in data.contexts_by_lineno(name).items()
-            }
-            for name in data.measured_files()
+            name: {line: [numbers[test] for test in tests if test] for line, tests in found.items()}
+            for name, found in covered.items()
+        }
+        imported = {
+            name: [line for line, tests in found.items() if "" in tests] for name, found in covered.items()
         }
         tests = [[test, took, test not in self._failed] for test, took in self._seconds.items()]
-        text = json.dumps({"tests": tests, "lines": lines})
+        text = json.dumps({"tests": tests, "lines": lines, "imported": imported})
         (self._folder / f"{os.getpid()}.json").write_text(text)
 
 

@@ -1,13 +1,16 @@
 """That mutants change what they should, and that a caught one can be told from a survivor."""
 
-from dataclasses import replace
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.mutants.__main__ import Overlay
 from tests.mutants.changes import Mutant, chosen, mutants_of
-from tests.mutants.trying import CAUGHT
+
+ROOT = Path(__file__).parents[2]
 
 SOURCE = '''"""A module."""
 
@@ -66,21 +69,46 @@ def test_the_same_places_are_chosen_when_others_come_and_lines_move(tmp_path: Pa
     assert [mutant.key for mutant in few] == [key for key in many if "other" not in key]
 
 
+PROGRAM = """
+import json, sys
+from pathlib import Path
+from tests.mutants.changes import mutants_of
+from tests.mutants.covering import Covering
+from tests.mutants.forks import Overlay, Trials
+
+root, change, imported = Path(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3])
+tests = [f"test_one.py::test_minds_{what}" for what in ("nothing", "a_boundary")]
+path = Path("maitred/one.py")
+lines = {line: set(tests) for line in range(1, 20)}
+covered = Covering(dict.fromkeys(tests, 0.1), {str(path): lines}, {str(path): set(imported)})
+tried = [mutant for mutant in mutants_of(root / "src", path) if mutant.key.endswith(f": {change}")]
+said = []
+trials = Trials([Overlay(root, root / "overlay")], covered, 60, said.append)
+trials.run(tried, [root / "src" / "maitred"], root)
+(root / "said").write_text(json.dumps([(one.caught, one.by) for one in said]))
+"""
+
+
+@pytest.mark.parametrize("imported", [[], [11]], ids=["in a fork", "in an interpreter"])
 @pytest.mark.parametrize(
-    ("change", "status"),
+    ("change", "outcome"),
     [
-        ("need < min(free, 7) -> need <= min(free, 7)", CAUGHT),
-        ("7 -> 8", 0),
+        ("need < min(free, 7) -> need <= min(free, 7)", [True, "test_one.py::test_minds_a_boundary"]),
+        ("7 -> 8", [False, "none of 2 tests"]),
     ],
 )
-def test_a_mutant_is_caught_by_a_test_that_minds(tmp_path: Path, change: str, status: int) -> None:
-    package = tmp_path / "root" / "src" / "maitred"
+def test_a_mutant_is_caught_by_a_test_that_minds(
+    tmp_path: Path, change: str, outcome: list[object], imported: list[int]
+) -> None:
+    package = tmp_path / "src" / "maitred"
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
-    (tmp_path / "root" / "test_one.py").write_text(TEST)
-    mutants = of(package, SOURCE.replace("    log.info", "    #"))
-    found = replace(mutants[f"one.py fits: {change}"], path=Path("maitred/one.py"))
-    tests = [{"test_one.py::test_minds_nothing": 0.1}, {"test_one.py::test_minds_a_boundary": 0.1}]
-    ended, track = Overlay(tmp_path / "root", tmp_path / "overlay").attempt(found, tests)
-    assert ended == status
-    assert ("fails test_one.py::test_minds_a_boundary" in track) == (status == CAUGHT)
+    (package / "one.py").write_text(SOURCE.replace("    log.info", "    #"))
+    (tmp_path / "test_one.py").write_text(TEST)
+    subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(tmp_path), change, json.dumps(imported)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path / "src"), str(ROOT)])},
+        check=True,
+    )
+    assert json.loads((tmp_path / "said").read_text()) == [outcome]

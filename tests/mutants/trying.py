@@ -1,86 +1,66 @@
-"""Runs the tests of one mutant, in an order given, until one fails: `python -m tests.mutants.trying TESTS
-TRACK`.
+"""Runs tests in an order given until one fails. In a process of its own, for what a change of a module does
+when it is imported: `python -m tests.mutants.trying TESTS TRACK`.
 
-TESTS has batches of tests with the seconds that each took before; the first batches are small, so that a
-change that every test sees costs the import of a few files only. A test that fails is run a second time, and
-a change is caught only when it fails again. A test that takes many times as long as it did is stopped by a
-signal that ends this process. TRACK gets a line for every test that begins and for the one that failed, which
-is all that is left after the signal.
+TESTS has the tests with the seconds that each took before. A test that takes many times as long as it did is
+stopped by a signal that ends the process. TRACK gets a line for every test that begins and for the one that
+failed, which is all that is left after the signal.
 """
 
 import json
+import os
 import resource
 import signal
 import sys
-from collections.abc import Generator
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 CAUGHT = 10
 MEMORY = 8 << 30
-IMPORT = "(the import of the tests)"
-OPTIONS = ["-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", "-p", "no:schemathesis"]
+OPTIONS = ["-q", "-s", "--no-header", "--tb=no", "-p", "no:cacheprovider", "-p", "no:schemathesis"]
 
 
-class Order:
-    """Keeps the tests named, in the order named, each with a limit on its time."""
-
-    def __init__(self, tests: dict[str, float], track: Path) -> None:
-        self._tests = tests
-        self._track = track
-        self.failed: str | None = None
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        rank = {name: at for at, name in enumerate(self._tests)}
-        items[:] = sorted((i for i in items if i.nodeid in rank), key=lambda item: rank[item.nodeid])
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        note(self._track, "runs", item.nodeid)
-        took = self._tests[item.nodeid]
-        # Time of the processor for what spins; real time, which a busy machine needs more of, for what waits.
-        signal.setitimer(signal.ITIMER_PROF, 20 + 10 * took)
-        signal.setitimer(signal.ITIMER_REAL, 600 + 20 * took)
-        try:
-            return (yield)
-        finally:
-            signal.setitimer(signal.ITIMER_PROF, 0)
-            signal.setitimer(signal.ITIMER_REAL, 0)
+class Failures:
+    def __init__(self) -> None:
+        self.any = False
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.failed:
-            self.failed = report.nodeid
+        self.any = self.any or report.failed
 
 
-def failing(tests: dict[str, float], track: Path) -> str | None:
-    order = Order(tests, track)
-    files = list(dict.fromkeys(name.partition("::")[0] for name in tests))
-    status = pytest.main([*OPTIONS, *files], plugins=[order])
-    if order.failed is None and status not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
-        return IMPORT
-    return order.failed
-
-
-def caught_by(tests: dict[str, float], track: Path) -> str | None:
-    while tests:
-        by = failing(tests, track)
-        if by is None or by == IMPORT or failing({by: tests[by]}, track) is not None:
-            return by
-        names = list(tests)
-        tests = {name: tests[name] for name in names[names.index(by) + 1 :]}
-    return None
-
-
-def main(tests: Path, track: Path) -> int:
+def until_one_fails(session: pytest.Session, tests: dict[str, float], track: Path) -> int:
+    """The status for the end of this process: what tests share is taken down, and nothing can run after."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    for batch in json.loads(tests.read_text()):
-        by = caught_by(batch, track)
-        if by is not None:
-            note(track, "fails", by)
+    failures = Failures()
+    session.config.pluginmanager.register(failures)
+    known = {item.nodeid: item for item in session.items}
+    items: list[pytest.Item | None] = [*(known[name] for name in tests if name in known), None]
+    for item, following in pairwise(items):
+        if item is None:
+            break
+        note(track, "runs", item.nodeid)
+        with limited(tests[item.nodeid]):
+            session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        if failures.any:
+            note(track, "fails", item.nodeid)
+            session.config.hook.pytest_sessionfinish(session=session, exitstatus=CAUGHT)
             return CAUGHT
     return 0
+
+
+@contextmanager
+def limited(took: float) -> Iterator[None]:
+    """Time of the processor for what spins; real time, which a busy machine needs more of, for what waits."""
+    signal.setitimer(signal.ITIMER_PROF, 10 + 10 * took)
+    signal.setitimer(signal.ITIMER_REAL, 60 + 20 * took)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def note(track: Path, word: str, test: str) -> None:
@@ -88,5 +68,21 @@ def note(track: Path, word: str, test: str) -> None:
         written.write(f"{word} {test}\n")
 
 
+def files_of(tests: dict[str, float]) -> list[str]:
+    return list(dict.fromkeys(name.partition("::")[0] for name in tests))
+
+
+class _Alone:
+    """A session that runs nothing but these tests, and ends the process."""
+
+    def __init__(self, tests: dict[str, float], track: Path) -> None:
+        self._tests = tests
+        self._track = track
+
+    def pytest_runtestloop(self, session: pytest.Session) -> None:
+        os._exit(CAUGHT if session.testsfailed else until_one_fails(session, self._tests, self._track))
+
+
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2])))
+    TESTS: dict[str, float] = json.loads(Path(sys.argv[1]).read_text())
+    sys.exit(pytest.main([*OPTIONS, *files_of(TESTS)], plugins=[_Alone(TESTS, Path(sys.argv[2]))]) or CAUGHT)

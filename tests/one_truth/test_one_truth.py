@@ -49,7 +49,7 @@ def test_everybody_says_the_same_of_a_situation(situation: Situation) -> None:
 
 
 @pytest.mark.slow
-@examples(100)
+@examples(50)
 @given(clusters(max_nodes=5, max_members=4, max_groups=4))
 def test_everybody_says_the_same_of_any_cluster(objects: list[Obj]) -> None:
     cluster = Cluster(objects)
@@ -74,7 +74,7 @@ def sliced(draw: st.DrawFn) -> list[Obj]:
 
 
 @pytest.mark.slow
-@examples(30)
+@examples(20)
 @given(sliced())
 def test_everybody_says_the_same_of_slices(objects: list[Obj]) -> None:
     cluster = Cluster(objects)
@@ -110,7 +110,7 @@ def owned(draw: st.DrawFn) -> list[Obj]:
 
 
 @pytest.mark.slow
-@examples(50)
+@examples(30)
 @given(owned())
 def test_everybody_says_the_same_of_jobs(objects: list[Obj]) -> None:
     cluster = Cluster(objects)

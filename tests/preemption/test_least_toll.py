@@ -19,8 +19,8 @@ from tests.support import decide
 
 PARTS = ("violations", "highestPriority", "workLostSteps", "units", "pods")
 CHUNK = 200
-CHUNKS = examples(6).max_examples
-"""1,200 cases, and 12,000 under the profile ``explore``; in a few the group fits, or nothing helps it."""
+CHUNKS = examples(4).max_examples
+"""800 cases, and 8,000 under the profile ``explore``; in a few the group fits, or nothing helps it."""
 MOST_MISSES = 0.01
 
 

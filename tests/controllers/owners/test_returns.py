@@ -459,6 +459,20 @@ def test_a_record_without_a_suspended_job_is_deleted_once_the_server_says_so(
     in_house(room, story)
 
 
+def test_nobody_asks_about_the_record_of_a_job_that_is_seen_to_be_suspended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(returns_module, "SETTLE_SECONDS", 0.0)
+
+    async def story(house: House) -> None:
+        house.put(guest(), job(marks=FOUR))
+        for _ in range(3):
+            await house.cycle()
+        assert (house.api.tidied, house.api.dropped, house.standing) == ([], [], 4)
+
+    in_house(room, story)
+
+
 def test_a_record_that_could_not_be_deleted_is_tried_again_and_the_job_stays_resumed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -823,6 +837,7 @@ def test_pods_of_a_job_that_we_suspended_are_given_less_time_and_each_is_once() 
         await house.cycle()
         assert house.api.hastened == [("train-0", 3600), ("train-1", 3600)]
         assert leaving(house) == 2
+        house.put(*lingering(0, 1))  # late news of before they were given less
         await house.cycle()
         assert len(house.api.hastened) == 2
 

@@ -84,7 +84,7 @@ def command(
     \b
     Examples:
       maitred simulate examples/scenarios/rush-hour.yaml
-      maitred simulate examples/scenarios/first-week.yaml --seeds 3 -o html > report.html
+      maitred simulate examples/scenarios/rush-hour.yaml --seeds 3 -o html > report.html
     """
     if form == "html" and sys.stdout.isatty():
         raise InputError("-o html", "", "", "is a page for a browser: write it to a file with > report.html")
