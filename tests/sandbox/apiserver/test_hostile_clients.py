@@ -12,7 +12,7 @@ from io import BytesIO
 import aiohttp
 import pytest
 
-from maitred.sandbox.apiserver import front, receiving
+from maitred.sandbox.apiserver import receiving, request_handler
 from maitred.sandbox.apiserver.yamltext import MOST_EVENTS
 from tests.sandbox.apiserver.session import NOTES, PODS, TOKEN, Session, note, pod, session
 
@@ -77,7 +77,7 @@ def test_a_body_without_end_is_refused() -> None:
 
 
 def test_a_body_that_never_comes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(front, "BODY_SECONDS", 0.1)
+    monkeypatch.setattr(request_handler, "BODY_SECONDS", 0.1)
 
     async def test(here: Session) -> None:
         answer = await speak(here, b"Content-Length: 1000\r\n\r\n{")
@@ -101,7 +101,7 @@ def test_who_hangs_up_in_mid_request_leaves_nothing_behind() -> None:
 
 
 def test_a_flood_is_asked_to_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(front, "MOST_AT_ONCE", 4)
+    monkeypatch.setattr(request_handler, "MOST_AT_ONCE", 4)
 
     async def test(here: Session) -> None:
         slow = [await connect(here) for _ in range(4)]
@@ -200,7 +200,7 @@ def test_others_are_served_while_yaml_is_read(monkeypatch: pytest.MonkeyPatch) -
         assert may_end.wait(30)
         return receiving.json_of(data)
 
-    monkeypatch.setattr(front, "json_of", slowly)
+    monkeypatch.setattr(request_handler, "json_of", slowly)
 
     async def test(here: Session) -> None:
         async with asyncio.TaskGroup() as tasks:

@@ -40,8 +40,7 @@ STEPS = 2_000
 ROUND = {CPU: amount(CPU, "1"), MEMORY: amount(MEMORY, "1Gi")}
 """Nodes of one kind differ in what their system keeps for itself."""
 OWN_RULES = (
-    "the rules of its members among each other (anti-affinity, spread, ports, volumes or slices) allow "
-    "no more"
+    "the rules between its own members (anti-affinity, spread, ports, volumes or slices) allow no more"
 )
 
 

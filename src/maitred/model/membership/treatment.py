@@ -71,7 +71,7 @@ PREFERRED = honoured("members in one domain of this node label if there is room"
 PREEMPTION = "maitred preempts by priority alone; give the pods a PriorityClass that ranks accordingly"
 KUEUE_ORDER = "it orders the queues of Kueue; maitred goes by the PriorityClass of the pods"
 NO_WAITING = "maitred binds no part of a gang, so nothing waits that could time out"
-OWN_REQUESTS = "maitred seats the quorum only where the requests of its pods fit, which is stricter"
+OWN_REQUESTS = "maitred places the quorum only where the requests of its pods fit, which is stricter"
 SUBGROUPS = "the members are one group: no part of it has a quorum or a domain of its own"
 CLASS_OF_GROUP = "the PriorityClass of the members counts; give it to the pods"
 
@@ -98,7 +98,9 @@ KEYS_OF_OTHERS: tuple[KeyRow, ...] = (
         VOLCANO,
         "volcano.sh/",
         preemptable=ignored(PREEMPTION, "true"),
-        sla_waiting_time=ignored("within one priority, maitred goes by age; no group overtakes for waiting"),
+        sla_waiting_time=ignored(
+            "within one priority, the older group goes first; a long wait changes nothing"
+        ),
         cooldown_time=ignored("maitred may preempt a group right after it has started"),
     ),
     # Kueue
@@ -106,8 +108,8 @@ KEYS_OF_OTHERS: tuple[KeyRow, ...] = (
         KUEUE,
         "kueue.x-k8s.io/",
         queue_name=approximated(
-            "where Kueue runs beside maitred, it admits and maitred seats; without Kueue it is kept as a "
-            "name, and no quota is enforced"
+            "if Kueue runs beside maitred, Kueue admits the workload and maitred places it; without Kueue it "
+            "is only a name, and no quota is enforced"
         ),
         priority_class=ignored(
             "it orders the queues of Kueue; maitred goes by the PriorityClass of the pods"
@@ -117,11 +119,11 @@ KEYS_OF_OTHERS: tuple[KeyRow, ...] = (
         pod_group_fast_admission=honoured("the group may start with its first pod"),
         podset_required_topology=REQUIRED,
         podset_preferred_topology=PREFERRED,
-        podset_unconstrained_topology=needless("members may be anywhere, as without it"),
+        podset_unconstrained_topology=needless("members may be placed anywhere, as without this key"),
         podset_slice_required_topology=honoured("each slice of the members in one domain of this node label"),
         podset_slice_size=honoured("how many members are a slice"),
         podset_slice_required_topology_constraints=ignored("maitred has slices of one level only"),
-        podset_group_name=ignored("maitred holds no two parts of a workload to one domain by name"),
+        podset_group_name=ignored("maitred cannot keep two named parts of a workload in one domain"),
         job_min_parallelism=ignored(
             "the quorum is that of the Job; set maitred.dev/min-count to let it start with fewer"
         ),
@@ -143,15 +145,15 @@ KEYS_OF_OTHERS: tuple[KeyRow, ...] = (
         preemption_delay=ignored("maitred preempts as soon as it has proven that it helps"),
         staleness_grace_period=ignored("a gang that loses members keeps the others, however few they are"),
     ),
-    KeyRow(KAI, "gpu-fraction", ignored("maitred gives whole devices; the pod asks for none and gets none")),
-    KeyRow(KAI, "gpu-memory", ignored("maitred gives whole devices; the pod asks for none and gets none")),
+    KeyRow(KAI, "gpu-fraction", ignored("maitred allocates only whole devices, so this pod gets none")),
+    KeyRow(KAI, "gpu-memory", ignored("maitred allocates only whole devices, so this pod gets none")),
     # Koordinator
     *_keys(
         KOORDINATOR,
         "gang.scheduling.koordinator.sh/",
         name=NAMES_GROUP,
         min_available=COUNTS,
-        total_number=needless("the pods that there are are counted"),
+        total_number=needless("all pods that exist are counted"),
         mode=ignored("a gang is bound as a whole or not at all", "Strict"),
         groups=ignored("gangs are not tied to each other; put the pods into one gang"),
         match_policy=approximated("members that run or have succeeded count", "once-satisfied"),

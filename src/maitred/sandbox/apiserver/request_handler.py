@@ -1,4 +1,4 @@
-"""The door: who may come in, how much they may carry, and which words they hear when they may not."""
+"""Every HTTP request: who sends it, whether they may, how large it may be, and how a refusal is worded."""
 
 import asyncio
 import logging
@@ -49,7 +49,7 @@ PIECE = 2**18
 VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
 
-class Front:
+class ApiRequests:
     def __init__(
         self,
         authenticate: Authenticate,
