@@ -34,8 +34,8 @@ from maitred.cli.manifest import objects as installed
 from maitred.kube.answers import PORT, SERVICE
 from maitred.kube.client import MERGE_PATCH, Client, encode
 from maitred.kube.resources import NAMESPACES, NODES, PODS, Resource
+from maitred.sandbox.world.local_service import own_address, register
 from maitred.sandbox.world.objects import WorldObjects
-from maitred.sandbox.world.outpost import own_address, register
 
 SECONDS = 1.0
 RESOURCES: dict[str, Resource] = {"Node": NODES, "Pod": PODS, "PodGroup": GROUPS}

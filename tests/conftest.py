@@ -17,8 +17,8 @@ from contextlib import ExitStack, contextmanager
 import pytest
 from hypothesis import HealthCheck, settings
 
+from maitred.sandbox.controlplane.progress_lines import Progress
 from maitred.sandbox.controlplane.run import ControlPlane
-from maitred.sandbox.controlplane.telling import Progress
 from maitred.sandbox.controlplane.toolchain import UnavailableError
 from maitred.sandbox.controlplane.versions import RELEASES
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from maitred.cli.loops import quickest_loop
 from maitred.sandbox.access import embedded
-from maitred.sandbox.apiserver.memory import expect_much_to_stay
+from maitred.sandbox.apiserver.garbage_collection import expect_much_to_stay
 
 
 async def serve(kubeconfig: Path) -> None:

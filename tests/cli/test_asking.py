@@ -19,12 +19,12 @@ from maitred.kube import answers
 from maitred.kube.answers import PORT, SERVICE, NoScheduler
 from maitred.kube.client import Client
 from maitred.kube.connection import Connection
+from maitred.kube.connection_errors import Settings
 from maitred.kube.credentials import Fixed
-from maitred.kube.trouble import Settings
 from maitred.sandbox.apiserver.users import ADMIN, User
 from maitred.sandbox.kubeconfig import write_kubeconfig
+from maitred.sandbox.world.local_service import own_address, register
 from maitred.sandbox.world.objects import WorldObjects
-from maitred.sandbox.world.outpost import own_address, register
 from tests.controllers.answers.house import ANN, ELSE, SECRETS, House, cluster, connection, running_house
 from tests.docs.console import ROOT
 from tests.oracle.builders import Obj

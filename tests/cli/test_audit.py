@@ -68,10 +68,10 @@ def test_the_page_stands_on_its_own() -> None:
         (("--for", "0s"), "--for: '0s' is not a duration"),
         (
             ("-f", EXAMPLE, "--for", "1h"),
-            "--for: does not go with -f or --record: a file does not change, only a cluster can be watched",
+            "--for: cannot be used with -f or --record: only a cluster can be watched, not a file",
         ),
-        (("--now", NOON), "--now: goes with -f only; clusters and records have their own time"),
-        (("-f", EXAMPLE, "--record", "x"), "--record: give this or -f, not both"),
+        (("--now", NOON), "--now: can only be used with -f: a cluster or a record has its own time"),
+        (("-f", EXAMPLE, "--record", "x"), "--record: give either this or -f, not both"),
         (("-f", EXAMPLE, "--now", "noon"), "--now: 'noon' is not a time"),
         (("--record", "no-such"), "no-such: no such file or directory"),
         (("-f", "no-such"), "no-such: no such file or directory"),

@@ -153,7 +153,7 @@ def test_leader_election_can_be_turned_off_by_a_flag(served: Options, tmp_path: 
     [
         (
             ("--policy", POLICY, "--policy-config-map", "a/b"),
-            "--policy: give this or --policy-config-map, not both",
+            "--policy: give either this or --policy-config-map, not both",
         ),
         (("--policy-config-map", "policy"), "--policy-config-map: is not of the form NAMESPACE/NAME"),
         (("--listen", "10351"), "--listen: '10351' is not of the form HOST:PORT"),

@@ -166,7 +166,7 @@ def test_why_a_pod_has_to_leave() -> None:
         (("x" * 500,), "is not of the form"),
         (("crew", "--rather-than", "nobody"), "there is no group, pod or workload default/nobody"),
         (("crew", "--rather-than", "pod/crew-0"), "default/crew cannot be compared with itself"),
-        (("crew", "--evicted", "crew-0"), "--evicted: takes one pod and no other name"),
+        (("crew", "--evicted", "crew-0"), "--evicted: takes exactly one name, that of a pod"),
         (("--evicted", "job/crew-job"), "is not the name of a pod"),
         (("--evicted", "crew-9"), "there is no pod default/crew-9"),
     ],

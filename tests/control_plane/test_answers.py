@@ -29,8 +29,8 @@ from maitred.sandbox.controlplane.run import ControlPlane, free_ports
 from maitred.sandbox.kubeconfig import write_kubeconfig
 from maitred.sandbox.kubelets.bodies import Machine
 from maitred.sandbox.users import MAITRED
+from maitred.sandbox.world.local_service import own_address, register, register_as_of_old
 from maitred.sandbox.world.objects import WorldObjects
-from maitred.sandbox.world.outpost import own_address, register, register_as_of_old
 from tests.control_plane.cluster import Cluster, cluster
 from tests.control_plane.seating import member
 

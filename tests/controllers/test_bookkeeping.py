@@ -15,10 +15,10 @@ from maitred.controllers.bookkeeping import Bookkeeper, Keeping
 from maitred.controllers.scheduling.last_verdicts import LastVerdicts
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.decide import Scope, decide
-from maitred.ledger.clerk import Clerk
 from maitred.ledger.connections import LedgerError
 from maitred.ledger.records import Arrival, Event, Evicted, VerdictChange
 from maitred.ledger.store import Ledger
+from maitred.ledger.writer_thread import LedgerWriter
 from maitred.model.history import NO_HISTORY
 from maitred.model.plan import Plan
 from maitred.model.policy import Policy
@@ -41,7 +41,7 @@ class Desk:
     def __init__(self, ledger: Ledger) -> None:
         self.ends = Ends()
         self.mirror = Mirror("maitred", ends=self.ends)
-        self.clerk = Clerk(ledger, "one", 90, lambda: NOW)
+        self.clerk = LedgerWriter(ledger, "one", 90, lambda: NOW)
         self.verdicts = LastVerdicts(self.mirror.waiting_by_group)
         self.bookkeeper = Bookkeeper(self.mirror, self.verdicts, self.ends, Policy, self.clerk)
         put(self.mirror.state, node("n1", gpu=8), namespace("default", {"site": "x", "team": "none"}))

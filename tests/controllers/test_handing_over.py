@@ -10,13 +10,13 @@ import pytest
 
 from maitred.controllers.scheduling import notices
 from maitred.controllers.scheduling.binding import Binder, Order
+from maitred.controllers.scheduling.condition_writer import Teller
 from maitred.controllers.scheduling.last_verdicts import LastVerdicts
 from maitred.controllers.scheduling.loop import SchedulingLoop
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.controllers.scheduling.notices import Notices
 from maitred.controllers.scheduling.overlay import on_node
-from maitred.controllers.scheduling.telling import Teller
 from maitred.controllers.scheduling.worklist import Worklist
 from maitred.decide.diagnose import Diagnosis
 from maitred.kube.bodies import Regarding

@@ -11,11 +11,11 @@ import pytest
 
 from maitred.cluster.state import ClusterState
 from maitred.controllers.scheduling import notices
+from maitred.controllers.scheduling.condition_writer import Teller, WritePace
 from maitred.controllers.scheduling.last_verdicts import LastVerdicts
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.controllers.scheduling.notices import Notices
-from maitred.controllers.scheduling.telling import Teller, WritePace
 from maitred.kube.bodies import Regarding
 from maitred.kube.outcomes import Done, RefusalReason, Refused, Unknown
 from maitred.kube.resources import Resource

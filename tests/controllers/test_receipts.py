@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from maitred.controllers.scheduling import receipts
+from maitred.controllers.scheduling.condition_writer import Teller
 from maitred.controllers.scheduling.evicting import RoomOrder, is_suspended
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.controllers.scheduling.receipts import Receipts
-from maitred.controllers.scheduling.telling import Teller
 from maitred.kube.bodies import Regarding
 from maitred.kube.resources import Resource
 from maitred.kube.wire import WatchedOwner

@@ -5,11 +5,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from maitred.controllers.scheduling.condition_writer import COMPOSITE_SCHEDULED
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.controllers.scheduling.repair import GangRepair
 from maitred.controllers.scheduling.seating import ANNOTATION
-from maitred.controllers.scheduling.telling import COMPOSITE_SCHEDULED
 from maitred.kube.wire import WatchedComposite, WatchedPod
 from tests.cluster.seen import put
 from tests.controllers.watched import watched_group, watched_pod

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.decide.fitting import fits
 from tests.decide.reading import first, seats
 from tests.oracle.builders import (
     HOSTNAME,
@@ -22,12 +23,6 @@ from tests.support import decide
 
 Case = tuple[Obj, Obj, bool]
 """The node, the pod, and whether they fit."""
-
-
-def fits(*objects: Obj) -> bool:
-    found = seats(decide(list(objects))).get("p")
-    assert found in (None, "n")
-    return found is not None
 
 
 # ---- amounts
@@ -118,6 +113,13 @@ def test_every_pod_takes_a_place_on_its_node() -> None:
     assert fits(*one, pod("p"))
     assert not fits(*one, pod("b", node="n", deleted=True), pod("p"))
     assert fits(*one, pod("b", node="n", phase="Succeeded"), pod("p"))
+
+
+def test_others_hold_what_they_ask_for_until_they_are_gone() -> None:
+    assert fits(node("n", cpu=4), pod("a", 2, node="n"), pod("p", 2))
+    assert not fits(node("n", cpu=4), pod("a", 2, node="n"), pod("p", "2001m"))
+    assert not fits(node("n", cpu=4), pod("a", 2, node="n", deleted=True), pod("p", 3))
+    assert fits(node("n", cpu=4), pod("a", 2, node="n", phase="Succeeded"), pod("p", 4))
 
 
 def test_a_node_that_does_not_say_takes_110_pods() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.decide.fitting import fits
 from tests.decide.reading import first, nodes_used, seated, seats, verdict
 from tests.oracle.builders import (
     Obj,
@@ -35,12 +36,6 @@ Case = tuple[list[Obj], Obj, bool]
 
 def there(on: str = "closed", app: str = "db", space: str = "default", **more: Any) -> Obj:
     return pod("a", labels={"app": app}, node=on, namespace=space, **more)
-
-
-def fits(*objects: Obj) -> bool:
-    found = seats(decide([*NODES, *objects])).get("p")
-    assert found in (None, "n")
-    return found is not None
 
 
 DB = near("rack", {"app": "db"})
@@ -121,6 +116,11 @@ AFFINITY: dict[str, Case] = {
         seeking(near("rack", {"app": "db"}, **OTHERS)),
         True,
     ),
+    "the pod's own namespace when others are selected": (
+        [ML, there()],
+        seeking(near("rack", {"app": "db"}, **OTHERS)),
+        False,
+    ),
     "a namespace that is not selected": (
         [WEB, there(space="web")],
         seeking(near("rack", {"app": "db"}, **OTHERS)),
@@ -148,7 +148,7 @@ AFFINITY: dict[str, Case] = {
 
 @pytest.mark.parametrize(("others", "asking", "right"), AFFINITY.values(), ids=AFFINITY.keys())
 def test_affinity(others: list[Obj], asking: Obj, right: bool) -> None:
-    assert fits(*others, asking) is right
+    assert fits(*NODES, *others, asking) is right
 
 
 def hostile(*terms: Obj, **more: Any) -> Obj:
@@ -159,6 +159,7 @@ def hostile(*terms: Obj, **more: Any) -> Obj:
 ANTI: dict[str, Case] = {
     "an enemy in the domain": ([there()], avoiding(DB), False),
     "an enemy in another domain": ([there("far")], avoiding(DB), True),
+    "an enemy on the next node": ([there()], avoiding(near("hostname", {"app": "db"})), True),
     "an enemy that is terminating": ([there(deleted=True)], avoiding(DB), False),
     "an enemy that is finished": ([there(phase="Failed")], avoiding(DB), True),
     "an enemy on a node without the label": ([there("bare")], avoiding(DB), True),
@@ -195,6 +196,11 @@ ANTI: dict[str, Case] = {
         avoiding(app="p"),
         True,
     ),
+    "somebody on a node without the label who does not want the pod": (
+        [hostile(near("rack", {"app": "p"}), on="bare")],
+        avoiding(app="p"),
+        True,
+    ),
     "somebody of another namespace who does not want its own": (
         [hostile(near("rack", {"app": "p"}), space="other")],
         avoiding(app="p"),
@@ -210,7 +216,7 @@ ANTI: dict[str, Case] = {
 
 @pytest.mark.parametrize(("others", "asking", "right"), ANTI.values(), ids=ANTI.keys())
 def test_anti_affinity(others: list[Obj], asking: Obj, right: bool) -> None:
-    assert fits(*others, asking) is right
+    assert fits(*NODES, *others, asking) is right
 
 
 def versioned(version: str, **more: Any) -> Obj:
@@ -244,7 +250,7 @@ KEYS: dict[str, Case] = {
 
 @pytest.mark.parametrize(("others", "asking", "right"), KEYS.values(), ids=KEYS.keys())
 def test_label_keys(others: list[Obj], asking: Obj, right: bool) -> None:
-    assert fits(*others, asking) is right
+    assert fits(*NODES, *others, asking) is right
 
 
 # ---- members among themselves
@@ -441,8 +447,7 @@ SPREAD: dict[str, Case] = {
 
 @pytest.mark.parametrize(("others", "asking", "right"), SPREAD.values(), ids=SPREAD.keys())
 def test_spread(others: list[Obj], asking: Obj, right: bool) -> None:
-    found = seats(decide([*others, asking])).get("p")
-    assert found == ("n" if right else None)
+    assert fits(*others, asking) is right
 
 
 @pytest.mark.parametrize(("version", "right"), [("1", False), ("2", True)])
@@ -451,7 +456,7 @@ def test_spread_counts_the_pods_of_the_same_version(version: str, right: bool) -
     constraint = spread("zone", APP, match_label_keys=["version"], affinity_policy="Ignore")
     asking = spreading(constraint)
     asking["metadata"]["labels"]["version"] = version
-    assert seats(decide([*zones(), there, asking])) == ({"p": "n"} if right else {})
+    assert fits(*zones(), there, asking) is right
 
 
 def test_nodes_count_for_a_spread_only_if_they_have_all_its_keys() -> None:
@@ -460,11 +465,11 @@ def test_nodes_count_for_a_spread_only_if_they_have_all_its_keys() -> None:
     both = [spread("zone", APP), spread("rack", APP, skew=9)]
     asking = pod("p", labels=APP, spread=both, node_affinity=[expr("rack", "Exists")])
     ignoring = [{**constraint, "nodeAffinityPolicy": "Ignore"} for constraint in both]
-    assert seats(decide([*nodes, *crowd("n"), asking])) == {"p": "n"}
+    assert fits(*nodes, *crowd("n"), asking)
     asking["spec"]["topologySpreadConstraints"] = ignoring
-    assert seats(decide([*nodes, *crowd("n"), asking])) == {"p": "n"}
+    assert fits(*nodes, *crowd("n"), asking)
     asking["spec"]["topologySpreadConstraints"] = ignoring[:1]
-    assert seats(decide([*nodes, *crowd("n"), asking])) == {}
+    assert not fits(*nodes, *crowd("n"), asking)
 
 
 def test_members_are_spread_evenly() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.decide.fitting import fits
 from tests.decide.reading import first, nodes_used, seated, seats, verdict
 from tests.oracle.builders import (
     HOSTNAME,
@@ -34,12 +35,6 @@ USER = pod("p", 1, claims=["disk"])
 BOUND = pvc("disk", volume="v")
 OLD_ZONE = "failure-domain.beta.kubernetes.io/zone"
 OLD_REGION = "failure-domain.beta.kubernetes.io/region"
-
-
-def fits(*objects: Obj) -> bool:
-    found = seats(decide([FULL, *objects])).get("p")
-    assert found in (None, "n")
-    return found is not None
 
 
 def volume(*on: Any, **labels: str) -> list[Obj]:
@@ -154,19 +149,19 @@ CASES: dict[str, tuple[list[Obj], bool]] = {
 
 @pytest.mark.parametrize(("objects", "right"), CASES.values(), ids=CASES.keys())
 def test_volumes(objects: list[Obj], right: bool) -> None:
-    assert fits(HERE, *objects, USER) is right
+    assert fits(FULL, HERE, *objects, USER) is right
 
 
 def test_a_node_without_any_place_label_takes_volumes_of_every_zone() -> None:
     """As kube-scheduler does for clusters of a single zone, whose nodes have no such labels."""
-    assert fits(node("n"), *placed(**{ZONE: "z9", REGION: "r9"}), USER)
-    assert not fits(node("n", labels={REGION: "r9"}), *placed(**{ZONE: "z9"}), USER)
+    assert fits(FULL, node("n"), *placed(**{ZONE: "z9", REGION: "r9"}), USER)
+    assert not fits(FULL, node("n", labels={REGION: "r9"}), *placed(**{ZONE: "z9"}), USER)
 
 
 def test_an_older_label_is_answered_by_the_newer_one_of_the_node() -> None:
-    assert fits(node("n", zone="z1"), *placed(**{OLD_ZONE: "z1"}), USER)
-    assert fits(node("n", labels={OLD_ZONE: "z1"}), *placed(**{OLD_ZONE: "z1"}), USER)
-    assert not fits(node("n", zone="z2"), *placed(**{OLD_ZONE: "z1"}), USER)
+    assert fits(FULL, node("n", zone="z1"), *placed(**{OLD_ZONE: "z1"}), USER)
+    assert fits(FULL, node("n", labels={OLD_ZONE: "z1"}), *placed(**{OLD_ZONE: "z1"}), USER)
+    assert not fits(FULL, node("n", zone="z2"), *placed(**{OLD_ZONE: "z1"}), USER)
 
 
 def test_all_volumes_of_a_pod_must_be_reached() -> None:
@@ -174,31 +169,31 @@ def test_all_volumes_of_a_pod_must_be_reached() -> None:
         [pvc(name, volume=name), pv(name, claim=f"default/{name}", on=[expr(ZONE, "In", zone)])]
         for name, zone in (("a", "z1"), ("b", "z2"))
     )
-    assert fits(HERE, *near_by, pod("p", claims=["a"]))
-    assert not fits(HERE, *near_by, *remote, pod("p", claims=["a", "b"]))
+    assert fits(FULL, HERE, *near_by, pod("p", claims=["a"]))
+    assert not fits(FULL, HERE, *near_by, *remote, pod("p", claims=["a", "b"]))
 
 
 def test_the_default_class_serves_claims_that_name_none() -> None:
     default = storage_class("usual")
     default["metadata"]["annotations"] = {"storageclass.kubernetes.io/is-default-class": "true"}
-    assert fits(HERE, default, pvc("disk"), USER)
-    assert not fits(HERE, storage_class("usual"), pvc("disk"), USER)
+    assert fits(FULL, HERE, default, pvc("disk"), USER)
+    assert not fits(FULL, HERE, storage_class("usual"), pvc("disk"), USER)
 
 
 def test_a_claim_selects_volumes_by_label() -> None:
     claim = pvc("disk", storage_class="late")
     claim["spec"]["selector"] = {"matchLabels": {"tier": "gold"}}
-    assert fits(HERE, LOCAL, claim, local(labels={"tier": "gold"}), USER)
-    assert not fits(HERE, LOCAL, claim, local(labels={"tier": "tin"}), USER)
+    assert fits(FULL, HERE, LOCAL, claim, local(labels={"tier": "gold"}), USER)
+    assert not fits(FULL, HERE, LOCAL, claim, local(labels={"tier": "tin"}), USER)
 
 
 def test_a_block_volume_serves_no_claim_for_a_file_system() -> None:
     raw = local()
     raw["spec"]["volumeMode"] = "Block"
-    assert not fits(HERE, LOCAL, *waiting(), raw, USER)
+    assert not fits(FULL, HERE, LOCAL, *waiting(), raw, USER)
     claim = pvc("disk", storage_class="late")
     claim["spec"]["volumeMode"] = "Block"
-    assert fits(HERE, LOCAL, claim, raw, USER)
+    assert fits(FULL, HERE, LOCAL, claim, raw, USER)
 
 
 # ---- local volumes serve one claim each
@@ -327,7 +322,7 @@ SOLE: dict[str, tuple[list[Obj], bool]] = {
 
 @pytest.mark.parametrize(("others", "right"), SOLE.values(), ids=SOLE.keys())
 def test_sole_use(others: list[Obj], right: bool) -> None:
-    assert fits(HERE, LATE, ALONE, *others, USER) is right
+    assert fits(FULL, HERE, LATE, ALONE, *others, USER) is right
 
 
 def test_of_two_pods_with_one_sole_claim_the_first_is_seated() -> None:
@@ -391,12 +386,12 @@ ATTACHED: dict[str, tuple[list[Obj], bool]] = {
 
 @pytest.mark.parametrize(("objects", "right"), ATTACHED.values(), ids=ATTACHED.keys())
 def test_attach_limits(objects: list[Obj], right: bool) -> None:
-    assert fits(HERE, LIMIT, *objects, USER) is right
+    assert fits(FULL, HERE, LIMIT, *objects, USER) is right
 
 
 def test_a_node_that_does_not_say_has_no_attach_limit() -> None:
     names = [f"v{i}" for i in range(40)]
-    assert fits(HERE, *csi_volumes(*names, "disk"), *attached(*names, on="n"), USER)
+    assert fits(FULL, HERE, *csi_volumes(*names, "disk"), *attached(*names, on="n"), USER)
 
 
 def test_members_share_the_attach_limit_of_a_node() -> None:
@@ -434,11 +429,11 @@ def ephemeral(name: str, storage: str = "late") -> Obj:
 
 
 def test_an_ephemeral_volume_is_taken_as_its_template_before_its_claim_exists() -> None:
-    assert fits(HERE, LATE, ephemeral("p"))
-    assert not fits(HERE, storage_class("late", zones=["z2"]), ephemeral("p"))
-    assert not fits(HERE, LATE, ephemeral("p", "ghost"))
+    assert fits(FULL, HERE, LATE, ephemeral("p"))
+    assert not fits(FULL, HERE, storage_class("late", zones=["z2"]), ephemeral("p"))
+    assert not fits(FULL, HERE, LATE, ephemeral("p", "ghost"))
 
 
 def test_an_ephemeral_volume_is_its_claim_once_that_exists() -> None:
     made = [pvc("p-work", volume="v"), pv("v", claim="default/p-work", on=[expr(ZONE, "In", "z2")])]
-    assert not fits(HERE, LATE, *made, ephemeral("p"))
+    assert not fits(FULL, HERE, LATE, *made, ephemeral("p"))

@@ -12,8 +12,8 @@ from maitred.explain.audit.auditing import audit
 from maitred.explain.audit.gangs import FoundGroup
 from maitred.explain.audit.holding import holding, total
 from maitred.explain.audit.observer import Observer
+from maitred.explain.audit.pod_times import PodTimes
 from maitred.explain.audit.seen import SeenPod
-from maitred.explain.audit.stays import Stay
 from maitred.model.job import Job
 from maitred.model.membership import SILENT, GroupId
 from maitred.model.policy import Policy
@@ -203,7 +203,7 @@ DONE = msgspec.convert(pod("x", node="n", phase="Succeeded"), SeenPod)
 
 
 @st.composite
-def stays(draw: st.DrawFn) -> Stay:
+def stays(draw: st.DrawFn) -> PodTimes:
     created = draw(SECONDS)
     later = st.integers(created, 30)
     bound = draw(st.none() | later)
@@ -212,13 +212,13 @@ def stays(draw: st.DrawFn) -> Stay:
     succeeded = ended is not None and draw(st.booleans())
     ready = None if bound is None else draw(st.none() | st.integers(bound, 30))
     held = draw(st.integers(0, 3))
-    return Stay(DONE if succeeded else BLANK, SILENT, {GPU: held}, created, bound, ready, leaving, ended)
+    return PodTimes(DONE if succeeded else BLANK, SILENT, {GPU: held}, created, bound, ready, leaving, ended)
 
 
 @examples(200)
 @given(st.lists(stays(), min_size=1, max_size=6), st.integers(2, 5), SECONDS, st.none() | SECONDS)
 def test_second_by_second_it_is_the_same(
-    members: list[Stay], quorum: int, begin: int, watched: int | None
+    members: list[PodTimes], quorum: int, begin: int, watched: int | None
 ) -> None:
     now = 30
     found = holding(FoundGroup(GroupId("Job", "ml/g"), quorum, tuple(members)), begin, now, watched)
@@ -230,7 +230,7 @@ def test_second_by_second_it_is_the_same(
     assert total(found.starting) == sum(held_at(members, second) for second in started)
 
 
-def is_incomplete(members: Sequence[Stay], quorum: int, second: float, watched: int | None) -> bool:
+def is_incomplete(members: Sequence[PodTimes], quorum: int, second: float, watched: int | None) -> bool:
     alive = [stay for stay in members if stay.created <= second and counts_at(stay, second)]
     seated = sum(stay.bound is not None and stay.bound <= second for stay in alive)
     later = sum(stay.created > second for stay in members)
@@ -239,12 +239,12 @@ def is_incomplete(members: Sequence[Stay], quorum: int, second: float, watched: 
     return seated + min(later, max(0, quorum - len(alive))) < quorum
 
 
-def counts_at(stay: Stay, second: float) -> bool:
+def counts_at(stay: PodTimes, second: float) -> bool:
     ended = stay.ended is not None and stay.ended <= second and not stay.succeeded
     return not ended and (stay.leaving is None or second < stay.leaving)
 
 
-def held_at(members: Sequence[Stay], second: float) -> int:
+def held_at(members: Sequence[PodTimes], second: float) -> int:
     return sum(
         stay.devices[GPU]
         for stay in members

@@ -6,9 +6,9 @@ import pytest
 from maitred.explain.forecast.estimate import Estimate
 from maitred.explain.forecast.forecast import SLACK, estimate, estimates, range_of
 from maitred.explain.forecast.future import Future
-from maitred.explain.forecast.outset import Outset
 from maitred.explain.forecast.runs import NEVER, stem
-from maitred.explain.remedies.effort import Effort
+from maitred.explain.forecast.starting_point import StartingPoint
+from maitred.explain.remedies.attempt_budget import AttemptBudget
 from tests.explain.forecasts import HOUR, NOW, at, gang, hours, nodes, past, remembered, requests, situation
 from tests.oracle import builders as b
 
@@ -172,7 +172,7 @@ def test_who_comes_takes_effort_though_there_is_no_room() -> None:
     objects = [*nodes(1), *gang("run", on="n0"), *WAITS]
     asked = requests(situation([*nodes(1), *gang("small", gpu=4)]).snapshot)
     came = [past(f"small-{number}", number + 0.5, 2, asked) for number in range(24)]
-    outset, effort = Outset(situation(objects, history=remembered(came))), Effort(1000)
+    outset, effort = StartingPoint(situation(objects, history=remembered(came))), AttemptBudget(1000)
     future = Future(outset, effort, 0, outset.arrivals.stream(0.0))
     future.run(["default/wait"])
     assert effort.spent

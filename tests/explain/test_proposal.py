@@ -146,12 +146,12 @@ def test_a_second_one_of_a_name() -> None:
     running = [b.pod(f"train-{i}", gpu=8, node=f"r1-n{i}", labels=GANG) for i in range(4)]
     proposal = only(plan([*rack("r1"), *rack("r2"), *running], job()))
     assert proposal.outcome == "fits"
-    assert proposal.notes == ("Job default/train exists already: this answer is for a second one beside it",)
+    assert proposal.notes == ("Job default/train already exists: this answer is for a second one",)
 
 
 def test_a_second_pod_of_a_name() -> None:
     (note,) = only(plan([*rack("r1"), b.pod("lone", node="r1-n0")], b.pod("lone", gpu=8))).notes
-    assert note == "default/lone exists already: this answer is for a second one beside it"
+    assert note == "default/lone already exists: this answer is for a second one"
 
 
 def test_one_pod() -> None:

@@ -189,7 +189,7 @@ def test_the_whole_page() -> None:
         "  Unlabelled  1 node lacks the label rack of level rack: bare",
         "  Misnested   rack r0 is in 2 domains of level block: b0 (n0, n1), b1 (stray)",
         "",
-        "6 nodes; 1 of them cordoned or unhealthy, whose room is not counted as free; 2 levels, 2 problems.",
+        "6 nodes; 1 of them cordoned or unhealthy; their room does not count as free; 2 levels, 2 problems.",
     ]
 
 

@@ -216,7 +216,7 @@ def test_members_that_keep_apart() -> None:
     assert answer.nearest is not None
     assert [place.holds for place in answer.nearest.places] == [1, 0]
     assert answer.nearest.places[1].why == "1 node excluded by host ports"
-    assert "the rules of its members among each other" in answer.nearest.places[0].why
+    assert "the rules between its own members" in answer.nearest.places[0].why
 
 
 def test_late_members_are_near_their_peers_only() -> None:

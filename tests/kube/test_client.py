@@ -11,9 +11,9 @@ from aiohttp import web
 from maitred.kube import client as module
 from maitred.kube.client import Client, pause, seconds_of
 from maitred.kube.connection import Connection
+from maitred.kube.connection_errors import Settings
 from maitred.kube.credentials import Fixed
 from maitred.kube.errors import ApiError, KubeError, Unreachable
-from maitred.kube.trouble import Settings
 from maitred.model.meta import Lean
 from tests.kube.local import Handler, echo, headers_named, one_line, serving
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from maitred.ledger.single_writer import SingleWriter
 from maitred.ledger.store import Ledger
-from maitred.ledger.tenure import Tenure
 from tests.ledger.postgres import UnavailableError, server
 
 numbers = count()
@@ -48,9 +48,9 @@ class Claims:
     """Writers of ledgers, that are closed in the end."""
 
     def __init__(self) -> None:
-        self.made: list[Tenure] = []
+        self.made: list[SingleWriter] = []
 
-    def __call__(self, ledger: Ledger, writer: str, now: datetime) -> Tenure:
+    def __call__(self, ledger: Ledger, writer: str, now: datetime) -> SingleWriter:
         self.made.append(ledger.claim(writer, now))
         return self.made[-1]
 

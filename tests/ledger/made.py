@@ -4,7 +4,7 @@ from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
 
-from maitred.explain.billing.levels import Key
+from maitred.explain.billing.device_buckets import Key
 from maitred.ledger.entries import LedgerEntry, Opened, UsageAccount, VerdictRow
 from maitred.ledger.meter import DAY
 from maitred.ledger.records import Arrival, Evicted

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from maitred.explain.billing.levels import Key
+from maitred.explain.billing.device_buckets import Key
 from maitred.ledger.entries import LedgerEntry, UsageAccount
 from maitred.ledger.meter import DAY
 from maitred.ledger.store import Ledger

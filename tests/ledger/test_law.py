@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from maitred.cluster.news import Ends
 from maitred.cluster.state import Change, ClusterState
 from maitred.explain.billing.bill import bill, read_month
-from maitred.explain.billing.levels import levels
+from maitred.explain.billing.device_buckets import levels
 from maitred.ledger.books import Books
 from maitred.ledger.meter import DAY
 from maitred.ledger.records import Observation

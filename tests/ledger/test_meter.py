@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maitred.cluster.state import Change, ClusterState
-from maitred.explain.billing.levels import DeviceLevels, Key, levels
+from maitred.explain.billing.device_buckets import DeviceLevels, Key, levels
 from maitred.ledger.meter import DAY, LONGEST_SILENCE, Reading, UsageMeter, by_day
 from maitred.model.policy import Policy
 from tests.ledger.worlds import histories

@@ -6,8 +6,8 @@ from maitred.explain.billing.losses import Loss
 from maitred.ledger import store
 from maitred.ledger.connections import LedgerError, connect
 from maitred.ledger.schema import VERSION
+from maitred.ledger.single_writer import Deposed, SingleWriter
 from maitred.ledger.store import Ledger
-from maitred.ledger.tenure import Deposed, Tenure
 from tests.ledger.conftest import Claims
 from tests.ledger.made import (
     BEGIN,
@@ -34,11 +34,11 @@ def ledger(url: str) -> Ledger:
 
 
 @pytest.fixture
-def tenure(ledger: Ledger, claim: Claims) -> Tenure:
+def tenure(ledger: Ledger, claim: Claims) -> SingleWriter:
     return claim(ledger, "first", BEGIN)
 
 
-def test_what_was_used_is_added_up(ledger: Ledger, tenure: Tenure) -> None:
+def test_what_was_used_is_added_up(ledger: Ledger, tenure: SingleWriter) -> None:
     tenure.write(entry(1, red_productive=3, blue_starting=2))
     tenure.write(entry(2, red_productive=4))
     usage = ledger.usage(TODAY, TODAY + 1)
@@ -53,7 +53,7 @@ def test_what_was_used_is_added_up(ledger: Ledger, tenure: Tenure) -> None:
     assert used(ledger, TODAY - 1) == used(ledger, TODAY + 1) == {}
 
 
-def test_the_same_entry_written_again_counts_once(ledger: Ledger, tenure: Tenure) -> None:
+def test_the_same_entry_written_again_counts_once(ledger: Ledger, tenure: SingleWriter) -> None:
     """A writer that did not hear whether it was written has to write it again."""
     first = entry(1, red_productive=3)
     tenure.write(first)
@@ -61,7 +61,7 @@ def test_the_same_entry_written_again_counts_once(ledger: Ledger, tenure: Tenure
     assert used(ledger) == {("red", "productive"): 3, ("", "idle"): 5}
 
 
-def test_work_that_was_lost_is_moved_and_the_sum_stays(ledger: Ledger, tenure: Tenure) -> None:
+def test_work_that_was_lost_is_moved_and_the_sum_stays(ledger: Ledger, tenure: SingleWriter) -> None:
     written = entry(1, red_productive=3, blue_productive=1)
     written.losses = [Loss("red/train", at(0.5), at(1), HOUR, "lostToEviction")]
     tenure.write(written)
@@ -74,7 +74,7 @@ def test_work_that_was_lost_is_moved_and_the_sum_stays(ledger: Ledger, tenure: T
     assert adds_up(ledger)
 
 
-def test_no_more_is_lost_than_was_done_since(ledger: Ledger, tenure: Tenure) -> None:
+def test_no_more_is_lost_than_was_done_since(ledger: Ledger, tenure: SingleWriter) -> None:
     tenure.write(entry(1, day=TODAY - 2, red_productive=3))
     tenure.write(entry(2, day=TODAY - 1, red_productive=2))
     lost = entry(3, red_productive=1)
@@ -86,7 +86,7 @@ def test_no_more_is_lost_than_was_done_since(ledger: Ledger, tenure: Tenure) -> 
     assert adds_up(ledger, TODAY - 2, 3)
 
 
-def test_groups_come_start_and_end(ledger: Ledger, tenure: Tenure) -> None:
+def test_groups_come_start_and_end(ledger: Ledger, tenure: SingleWriter) -> None:
     written = entry(3)
     written.opened = [opened(1, "red/train", 0.5), opened(2, "blue/train", 1)]
     written.started, written.ended = {1: at(1)}, {1: (at(2), True)}
@@ -102,7 +102,7 @@ def test_groups_come_start_and_end(ledger: Ledger, tenure: Tenure) -> None:
     assert history.since == START / 1000
 
 
-def test_waits_are_told_by_the_first_blocker(ledger: Ledger, tenure: Tenure) -> None:
+def test_waits_are_told_by_the_first_blocker(ledger: Ledger, tenure: SingleWriter) -> None:
     written = entry(1)
     written.opened = [opened(number, f"red/{number}", 0) for number in (1, 2, 3)]
     written.turns = [
@@ -120,7 +120,7 @@ def test_waits_are_told_by_the_first_blocker(ledger: Ledger, tenure: Tenure) -> 
     assert ledger.history(moment(4), []).waits == {}
 
 
-def test_receipts_are_kept_whole(ledger: Ledger, tenure: Tenure) -> None:
+def test_receipts_are_kept_whole(ledger: Ledger, tenure: SingleWriter) -> None:
     written = entry(1)
     written.evictions = [evicted("red/b", 1, group="red/train", lost=1.5, since="2026-11-03T00:00:00Z")]
     written.evictions += [evicted("blue/a", 0.5)]
@@ -134,14 +134,14 @@ def test_receipts_are_kept_whole(ledger: Ledger, tenure: Tenure) -> None:
     assert [one.eviction.pod for one in ledger.history(moment(4), {"red"}).evictions] == ["red/b"]
 
 
-def test_who_could_not_write_something_down_says_so(ledger: Ledger, tenure: Tenure) -> None:
+def test_who_could_not_write_something_down_says_so(ledger: Ledger, tenure: SingleWriter) -> None:
     written = entry(1)
     written.missing_since = at(0.5)
     tenure.write(written)
     assert ledger.history(moment(2)).since == at(0.5) / 1000
 
 
-def test_old_details_go_and_usage_stays(ledger: Ledger, tenure: Tenure) -> None:
+def test_old_details_go_and_usage_stays(ledger: Ledger, tenure: SingleWriter) -> None:
     written = entry(1, red_productive=3, blue_starting=2)
     written.opened, written.ended = [opened(1, "red/train", 0), opened(2, "red/next", 0)], {1: (at(1), True)}
     written.turns = [turn(1, 0, "Scheduled"), turn(2, 0, "Waiting", "Capacity")]
@@ -164,7 +164,7 @@ def test_old_details_go_and_usage_stays(ledger: Ledger, tenure: Tenure) -> None:
     connection.close()
 
 
-def test_the_last_who_came_writes(ledger: Ledger, tenure: Tenure, claim: Claims) -> None:
+def test_the_last_who_came_writes(ledger: Ledger, tenure: SingleWriter, claim: Claims) -> None:
     tenure.write(entry(1, red_productive=1))
     second = claim(ledger, "second", moment(0.5))
     assert second.since == at(1), "what is written is not written again"
@@ -174,7 +174,7 @@ def test_the_last_who_came_writes(ledger: Ledger, tenure: Tenure, claim: Claims)
     assert used(ledger) == {("red", "productive"): 1, ("blue", "productive"): 1, ("", "idle"): 14}
 
 
-def test_the_next_writer_knows_who_has_not_ended(ledger: Ledger, tenure: Tenure, claim: Claims) -> None:
+def test_the_next_writer_knows_who_has_not_ended(ledger: Ledger, tenure: SingleWriter, claim: Claims) -> None:
     written = entry(1)
     written.opened = [opened(1, "red/train", 0), opened(2, "red/done", 0)]
     written.turns = [turn(1, 0, "Waiting", "Capacity"), turn(1, 0.5, "Scheduled")]
@@ -191,7 +191,7 @@ def test_the_next_writer_knows_who_has_not_ended(ledger: Ledger, tenure: Tenure,
     assert group.missed_at == at(1)
 
 
-def test_opening_it_again_changes_nothing(url: str, ledger: Ledger, tenure: Tenure) -> None:
+def test_opening_it_again_changes_nothing(url: str, ledger: Ledger, tenure: SingleWriter) -> None:
     tenure.write(entry(1, red_productive=1))
     again = Ledger.open(url, moment(5))
     assert used(again) == used(Ledger.existing(url)) == {("red", "productive"): 1, ("", "idle"): 7}
@@ -208,7 +208,7 @@ def test_a_ledger_of_a_newer_maitred_is_left_alone(url: str, ledger: Ledger) -> 
         Ledger.existing(url)
 
 
-def test_a_writer_goes_on_after_its_connection_broke(ledger: Ledger, tenure: Tenure) -> None:
+def test_a_writer_goes_on_after_its_connection_broke(ledger: Ledger, tenure: SingleWriter) -> None:
     tenure.write(entry(1, red_productive=1))
     tenure._open().close()
     second = entry(2, red_productive=1)
@@ -219,7 +219,7 @@ def test_a_writer_goes_on_after_its_connection_broke(ledger: Ledger, tenure: Ten
 
 
 def test_a_history_has_the_latest_and_says_since_when(
-    ledger: Ledger, tenure: Tenure, monkeypatch: pytest.MonkeyPatch
+    ledger: Ledger, tenure: SingleWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "MOST_GROUPS", 2)
     monkeypatch.setattr(store, "MOST_EVICTIONS", 1)
@@ -233,7 +233,7 @@ def test_a_history_has_the_latest_and_says_since_when(
     assert history.since == at(4) / 1000
 
 
-def test_a_history_is_never_older_than_the_ledger(ledger: Ledger, tenure: Tenure) -> None:
+def test_a_history_is_never_older_than_the_ledger(ledger: Ledger, tenure: SingleWriter) -> None:
     assert ledger.history(moment(1)).groups == ()
     written = entry(1)
     written.opened, written.turns = [opened(1, "red/train", 0)], [turn(1, 0, "Waiting", "Capacity")]

@@ -5,11 +5,15 @@ import pytest
 
 from maitred.model.needs import HostPort, host_ports
 from maitred.model.pod import PodSpec
+from maitred.verify import pods as checker
+from maitred.verify.fields import Doc
 from tests.oracle.builders import Obj, container, port
 
 
 def held(spec: Obj) -> list[tuple[int, str, str]]:
-    return [(p.port, p.protocol, p.ip) for p in host_ports(msgspec.convert(spec, PodSpec))]
+    found = [(p.port, p.protocol, p.ip) for p in host_ports(msgspec.convert(spec, PodSpec))]
+    assert checker.host_ports(Doc(spec, "p")) == {(ip, protocol, number) for number, protocol, ip in found}
+    return found
 
 
 def with_ports(*ports: Obj, **more: object) -> Obj:

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -21,6 +22,7 @@ from maitred.model.quantity import (
     parse_nano,
     text,
 )
+from maitred.verify.quantity import parse, units
 
 SUFFIXES = {
     "": Fraction(1),
@@ -76,8 +78,8 @@ WHOLE: dict[str | int | float, int] = {
 
 @pytest.mark.parametrize(("written", "right"), WHOLE.items(), ids=map(repr, WHOLE))
 def test_whole_units_are_rounded_up(written: str | float, right: int) -> None:
-    assert amount(MEMORY, written) == right
-    assert amount("nvidia.com/gpu", written) == right
+    assert amount(MEMORY, written) == units(MEMORY, parse(written)) == right
+    assert amount("nvidia.com/gpu", written) == units("nvidia.com/gpu", parse(written)) == right
 
 
 THOUSANDTHS: dict[str | int | float, int] = {
@@ -101,9 +103,11 @@ THOUSANDTHS: dict[str | int | float, int] = {
 
 @pytest.mark.parametrize(("written", "right"), THOUSANDTHS.items(), ids=map(repr, THOUSANDTHS))
 def test_cpu_is_counted_in_thousandths_rounded_up(written: str | float, right: int) -> None:
-    assert amount(CPU, written) == right
+    assert amount(CPU, written) == units(CPU, parse(written)) == right
 
 
+TOO_LONG = "1" * 65
+"""To be read, and so no concern of the checker's."""
 NOT_QUANTITIES = [
     "",
     " ",
@@ -137,7 +141,7 @@ NOT_QUANTITIES = [
     "inf",
     "nan",
     "٣",
-    "1" * 65,
+    TOO_LONG,
     "1\n",
     float("inf"),
     float("nan"),
@@ -148,6 +152,15 @@ NOT_QUANTITIES = [
 def test_what_is_not_a_quantity_is_refused(written: str | float) -> None:
     with pytest.raises(QuantityError):
         amount(MEMORY, written)
+    if written != TOO_LONG:
+        with pytest.raises(ValueError, match="not a quantity"):
+            parse(written)
+
+
+@pytest.mark.parametrize("written", [None, True, [], {}])
+def test_what_is_not_even_a_scalar_is_refused(written: Any) -> None:
+    with pytest.raises(ValueError, match="not a quantity"):
+        parse(written)
 
 
 @pytest.mark.parametrize("written", ["-1", "-1m", "-1Ki", -1, -0.5, "-1e-30"])
@@ -196,7 +209,8 @@ def written(draw: st.DrawFn) -> tuple[str, Fraction]:
 def test_every_quantity_is_exact_and_rounded_up(given: tuple[str, Fraction], resource: str) -> None:
     quantity, value = given
     right = math.ceil(value * (1000 if resource == CPU else 1))
-    assert amount(resource, quantity) == min(right, TOO_MUCH)
+    assert parse(quantity) == value
+    assert amount(resource, quantity) == units(resource, parse(quantity)) == min(right, TOO_MUCH)
 
 
 @given(written(), st.sampled_from(["", "+", "-"]))

@@ -7,11 +7,16 @@ from hypothesis import strategies as st
 
 from maitred.model.pod import PodSpec
 from maitred.model.requests import pod_requests
+from maitred.verify import pods as checker
+from maitred.verify.fields import Doc
 from tests.oracle.builders import Obj, container
 
 
 def requests(spec: Obj) -> dict[str, int]:
-    return pod_requests(msgspec.convert(spec, PodSpec))
+    """As the engine adds it up; the checker, which shares no code with it, comes to the same."""
+    found = pod_requests(msgspec.convert(spec, PodSpec))
+    assert {name: number for name, number in checker.pod_requests(Doc(spec, "p")).items() if number} == found
+    return found
 
 
 def cpu(*amounts: int) -> list[Obj]:
@@ -103,6 +108,11 @@ def test_resources_are_counted_apart() -> None:
 def test_only_some_resources_can_be_asked_for_by_the_pod_as_a_whole(resource: str) -> None:
     spec = whole([container("c", {resource: "1"})], resources={"requests": {resource: "4"}})
     assert requests(spec)[resource] == 1
+
+
+def test_fractions_of_bytes_are_added_up_before_they_are_rounded() -> None:
+    half = {"memory": "500m"}
+    assert requests(whole([container("a", half), container("b", half)]))["memory"] == 1
 
 
 @pytest.mark.parametrize("resource", ["memory", "hugepages-2Mi"])

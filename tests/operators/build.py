@@ -14,7 +14,7 @@ from maitred.sandbox.controlplane.build import (
     module_for,
     require,
 )
-from maitred.sandbox.controlplane.telling import Progress, telling
+from maitred.sandbox.controlplane.progress_lines import Progress, telling
 from maitred.sandbox.controlplane.toolchain import Go, UnavailableError, cache_directory, find_go
 from maitred.sandbox.controlplane.versions import RELEASES
 from tests.operators.catalogue import Operator, Pruned

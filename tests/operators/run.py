@@ -16,8 +16,8 @@ import yaml
 from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.controlplane.commands import HOST
 from maitred.sandbox.controlplane.process import POLL_SECONDS, READY_SECONDS, Process, ProcessError
+from maitred.sandbox.controlplane.progress_lines import Progress
 from maitred.sandbox.controlplane.run import ControlPlane, free_ports
-from maitred.sandbox.controlplane.telling import Progress
 from tests.control_plane.waiting import eventually
 from tests.operators.build import CRDS, WEBHOOKS, built
 from tests.operators.catalogue import Operator, Place

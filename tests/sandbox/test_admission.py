@@ -4,13 +4,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from maitred.model.pod import Pod as ModelPod
-from maitred.model.requests import pod_requests
 from maitred.sandbox.kubelets.admission import NodeRoom, Rejection, rejection
-from maitred.sandbox.kubelets.amounts import requests
 from maitred.sandbox.kubelets.objects import Node, Pod
 
 Json = dict[str, Any]
@@ -97,36 +92,6 @@ def test_who_leaves_makes_room() -> None:
     beside.free("other")
     beside.free("other")
     assert reason(late, beside=beside) is None
-
-
-quantities = {
-    "cpu": st.sampled_from(["0", "1m", "250m", "0.5", "2", "1e1"]),
-    "memory": st.sampled_from(["0", "1", "100m", "64Mi", "1.5Gi", "1G"]),
-    "hugepages-2Mi": st.sampled_from(["2Mi", "4Mi"]),
-    GPU: st.sampled_from(["0", "1", "8"]),
-}
-resources = st.fixed_dictionaries({}, optional=quantities).map(lambda asked: {"requests": asked})
-containers = st.builds(lambda asked: {"resources": asked}, resources)
-init_containers = st.builds(
-    lambda asked, policy: {"resources": asked, "restartPolicy": policy},
-    resources,
-    st.sampled_from(["", "Always"]),
-)
-specs = st.fixed_dictionaries(
-    {"containers": st.lists(containers, min_size=1, max_size=3)},
-    optional={
-        "initContainers": st.lists(init_containers, max_size=4),
-        "overhead": resources.map(lambda asked: asked["requests"]),
-        "resources": resources,
-    },
-)
-
-
-@given(specs)
-def test_two_ways_to_add_up_a_pod_agree(spec: Json) -> None:
-    body = {"metadata": {"name": "p"}, "spec": spec}
-    counted = requests(msgspec.convert(body, Pod))
-    assert {**counted, "pods": 1} == pod_requests(msgspec.convert(body, ModelPod).spec)
 
 
 # -- labels, ports, taints ---------------------------------------------------------------------------------

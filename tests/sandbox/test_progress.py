@@ -8,7 +8,7 @@ from threading import Event
 
 import pytest
 
-from maitred.sandbox.controlplane import telling
+from maitred.sandbox.controlplane import progress_lines
 from maitred.sandbox.controlplane.versions import ETCD
 
 PATIENCE_SECONDS = 60.0
@@ -46,7 +46,7 @@ def test_progress_is_read_from_a_pipe_while_the_build_lasts(tmp_path: Path) -> N
 
 
 def test_what_lasts_is_told_again_with_how_long_it_has_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telling, "SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr(progress_lines, "SECONDS_BETWEEN_LINES", 0.0)
     said, again = list[str](), Event()
 
     def say(line: str) -> None:
@@ -54,13 +54,13 @@ def test_what_lasts_is_told_again_with_how_long_it_has_taken(monkeypatch: pytest
         if len(said) > 1:
             again.set()
 
-    with telling.telling(say, lambda: f"compiling, {min(len(said), 1)} of 2"):
+    with progress_lines.telling(say, lambda: f"compiling, {min(len(said), 1)} of 2"):
         assert again.wait(PATIENCE_SECONDS)
     assert said[:2] == ["compiling, 0 of 2", "compiling, 1 of 2, 0 s so far"]
 
 
 def test_a_pipe_that_is_closed_ends_the_telling_and_not_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telling, "SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr(progress_lines, "SECONDS_BETWEEN_LINES", 0.0)
     closed = Event()
 
     def say(line: str) -> None:
@@ -68,5 +68,5 @@ def test_a_pipe_that_is_closed_ends_the_telling_and_not_the_work(monkeypatch: py
             closed.set()
             raise BrokenPipeError
 
-    with telling.telling(say, lambda: "compiling"):
+    with progress_lines.telling(say, lambda: "compiling"):
         assert closed.wait(PATIENCE_SECONDS)

@@ -104,27 +104,24 @@ def cluster_options_with_dump(*flags: str) -> Callable[[C], C]:
 
 
 NOW = click.option("--now", metavar="RFC3339", help="Time to answer for.  [default: now]")
+service = click.option(
+    "--service",
+    metavar="NAMESPACE/NAME",
+    default=ClusterOptions.service,
+    show_default=True,
+    envvar="MAITRED_SERVICE",
+    help="Service of the scheduler to ask.",
+)
 LIVE_OPTIONS = (
-    click.option(
-        "--kubeconfig", metavar="FILE", help="Kubeconfig file.  [default: the one that kubectl uses]"
-    ),
-    click.option(
-        "--context", metavar="NAME", help="Context in the kubeconfig.  [default: the current context]"
-    ),
+    output.kubeconfig,
+    output.context,
     click.option(
         "-n",
         "--namespace",
         metavar="NAME",
         help="Namespace for names that have none.  [default: the namespace of the context]",
     ),
-    click.option(
-        "--service",
-        metavar="NAMESPACE/NAME",
-        default=f"{NAMESPACE}/maitred",
-        show_default=True,
-        envvar="MAITRED_SERVICE",
-        help="Service of the scheduler to ask.",
-    ),
+    service,
 )
 cluster_options = cluster_options_with_dump("-f", "--filename")
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from maitred.cli import output
-from maitred.cli.asking import ClusterOptions, Question, ask
+from maitred.cli.asking import ClusterOptions, Question, ask, service
 from maitred.cli.files import read_live_policy_file
 from maitred.cli.ledgers import NONE
 from maitred.kube.errors import KubeError
@@ -35,16 +35,9 @@ if TYPE_CHECKING:
     help="Ledger to read.  [default: ask the scheduler]",
 )
 @output.policy_file
-@click.option("--kubeconfig", metavar="FILE", help="Kubeconfig file.  [default: the one that kubectl uses]")
-@click.option("--context", metavar="NAME", help="Context in the kubeconfig.  [default: the current context]")
-@click.option(
-    "--service",
-    metavar="NAMESPACE/NAME",
-    default=ClusterOptions.service,
-    show_default=True,
-    envvar="MAITRED_SERVICE",
-    help="Service of the scheduler to ask.",
-)
+@output.kubeconfig
+@output.context
+@service
 @output.output("table", "csv", "json", "yaml")
 @output.refuses_bad_input
 def command(

@@ -29,7 +29,9 @@ SCHEDULER = "maitred"
 
 
 @click.command()
-@click.option("--check", is_flag=True, help="Say what would become of it. Required: nothing is imported yet.")
+@click.option(
+    "--check", is_flag=True, help="Only check and report. Required: maitred cannot import anything yet."
+)
 @click.option(
     "-f",
     "--filename",
@@ -40,8 +42,8 @@ SCHEDULER = "maitred"
 )
 @click.argument("more", nargs=-1, metavar="")
 @click.option("--cluster", is_flag=True, help="Read the cluster instead of files.")
-@click.option("--kubeconfig", metavar="FILE", help="Kubeconfig file.  [default: the one that kubectl uses]")
-@click.option("--context", metavar="NAME", help="Context in the kubeconfig.  [default: the current context]")
+@output.kubeconfig
+@output.context
 @output.policy_file
 @click.option(
     "--scheduler",
@@ -75,9 +77,11 @@ def command(
       maitred import --check -f examples/import/scheduler-plugins
     """
     if not check:
-        raise InputError("--check", "", "", "is required: there are no queues yet that could be imported")
+        raise InputError(
+            "--check", "", "", "is required: maitred can only check manifests, it cannot import them yet"
+        )
     if cluster == bool(files):
-        raise InputError("-f", "", "", "give this or --cluster, and not both")
+        raise InputError("-f", "", "", "give either this or --cluster, not both")
     rules = read_live_policy_file(policy)
     found = from_cluster(kubeconfig, context) if cluster else from_files((*files, *more))
     answer = answer_of(*found, rules, scheduler)

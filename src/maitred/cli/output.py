@@ -51,6 +51,12 @@ def output(*forms: str) -> Callable[[F], F]:
 
 
 policy_file = click.option("--policy", metavar="FILE", help="Policy file.  [default: the built-in defaults]")
+kubeconfig = click.option(
+    "--kubeconfig", metavar="FILE", help="Kubeconfig file.  [default: the one that kubectl uses]"
+)
+context = click.option(
+    "--context", metavar="NAME", help="Context in the kubeconfig.  [default: the current context]"
+)
 scheduler_name = click.option(
     "--scheduler",
     metavar="NAME",

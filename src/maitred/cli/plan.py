@@ -162,7 +162,7 @@ def from_files(paths: tuple[str, ...], gang: Gang, cluster: ClusterOptions) -> t
             "-f",
             "",
             "",
-            f"does not go with {', '.join(gang.given)}; leave those out, the manifests say it all",
+            f"cannot be used with {', '.join(gang.given)}: the manifests say that; leave those options out",
         )
     namespace = cluster.home
     given = [one for source, data in sources(paths) for one in documents(data, source)]

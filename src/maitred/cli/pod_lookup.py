@@ -80,7 +80,7 @@ class PodLookup:
 
     async def look(self, client: "Client", objects: Sequence[Object], home: str | None) -> None:
         """`home` is where a scheduler was looked for in vain; None if nobody looked."""
-        from maitred.kube.looks import leases_of, look
+        from maitred.kube.pod_progress import leases_of, look
 
         looks = [await look(client, namespace) for namespace in self._namespaces]
         leases = None if home is None else await leases_of(client, home, sorted(self._schedulers(objects)))

@@ -29,8 +29,8 @@ QUIETLY = (
     "--for", "duration", metavar="DURATION", help="How long to record, such as 10m.  [default: until Ctrl-C]"
 )
 @click.option("--limit", metavar="BYTES", default="1Gi", show_default=True, help="Most disk space to use.")
-@click.option("--kubeconfig", metavar="FILE", help="Kubeconfig file.  [default: the one that kubectl uses]")
-@click.option("--context", metavar="NAME", help="Context in the kubeconfig.  [default: the current context]")
+@output.kubeconfig
+@output.context
 @output.policy_file
 @output.scheduler_name
 @output.refuses_bad_input

@@ -144,14 +144,15 @@ def from_config(ctx: click.Context, parameter: click.Parameter, path: str | None
     metavar="HOST:PORT",
     default="127.0.0.1:10351",
     show_default=True,
-    help="Serve /healthz, /readyz and /metrics here. An empty value serves none.",
+    help="Serve /healthz, /readyz and /metrics here. With an empty value, nothing is served.",
 )
 @option(
     "--answers",
     metavar="HOST:PORT",
     default="127.0.0.1:10352",
     show_default=True,
-    help="Answer `maitred why`, `plan`, `capacity` and `bill` here, over TLS. An empty value answers none.",
+    help="Answer `maitred why`, `plan`, `capacity` and `bill` here, over TLS. With an empty value, "
+    "no questions are answered.",
 )
 @option(
     "--record", metavar="DIR", help="Record what is seen and decided in this directory, for `maitred replay`."
@@ -242,13 +243,13 @@ def command(**options: Any) -> None:
 def check(options: dict[str, Any]) -> None:
     """What can be told without a cluster is told before it is asked."""
     if options["policy"] and options["policy_config_map"]:
-        raise InputError("--policy", "", "", "give this or --policy-config-map, not both")
+        raise InputError("--policy", "", "", "give either this or --policy-config-map, not both")
     if options["shadow"] and options["leader_election"]:
         raise InputError(
             "--leader-election",
             "",
             "",
-            "does not go with --shadow, which writes nothing, not even a Lease; leave it out",
+            "cannot be used with --shadow, which writes nothing, not even a Lease; leave it out",
         )
     name = options["scheduler_name"]
     if name is not None and (problem := name_problem(name)):

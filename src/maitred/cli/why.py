@@ -59,7 +59,7 @@ def command(cluster: ClusterOptions, name: str | None, other: str | None, pod: s
 
     if pod is not None:
         if name is not None or other is not None:
-            raise InputError("--evicted", "", "", "takes one pod and no other name")
+            raise InputError("--evicted", "", "", "takes exactly one name, that of a pod")
         evictions = ask(about_eviction(pod, cluster.home), cluster)
         show(evictions, form, lambda width: tables.eviction_lines(evictions, width))
         return

@@ -9,7 +9,7 @@ from maitred.cluster.interning import Interner
 from maitred.cluster.members import NOT_BOUND, Member, State
 from maitred.cluster.news import News
 from maitred.cluster.nodes import Charge, Ints, NodeTable
-from maitred.cluster.seated import SeatedTable
+from maitred.cluster.seated_groups import SeatedTable
 from maitred.cluster.snapshot import NO_GROUP
 from maitred.model.categories import Effect
 

@@ -18,10 +18,10 @@ from maitred.controllers.scheduling.last_verdicts import LastVerdicts, first_cat
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.explain.billing.document import Usage
 from maitred.kube.answers import Reason
-from maitred.ledger.clerk import Clerk
 from maitred.ledger.connections import LedgerError
 from maitred.ledger.records import Arrival, Evicted, Observation, VerdictChange
 from maitred.ledger.store import Ledger
+from maitred.ledger.writer_thread import LedgerWriter
 from maitred.model.categories import CATEGORIES
 from maitred.model.group import stated_priority
 from maitred.model.history import NO_HISTORY, History
@@ -43,8 +43,8 @@ class Keeping:
     told: str = ""
     """Why it could not be read, when that was last tried."""
 
-    def clerk(self, writer: str) -> Clerk:
-        return Clerk(self.ledger, writer, self.days, lambda: datetime.now(UTC))
+    def clerk(self, writer: str) -> LedgerWriter:
+        return LedgerWriter(self.ledger, writer, self.days, lambda: datetime.now(UTC))
 
     def history(self, now: datetime, namespaces: Collection[str] | None) -> History:
         """Answers can do without it, and say so. The log says it once, however many ask."""
@@ -69,7 +69,12 @@ class Bookkeeper:
     """A listener of the scheduling loop, for one term."""
 
     def __init__(
-        self, mirror: Mirror, verdicts: LastVerdicts, ends: Ends, policy: Callable[[], Policy], clerk: Clerk
+        self,
+        mirror: Mirror,
+        verdicts: LastVerdicts,
+        ends: Ends,
+        policy: Callable[[], Policy],
+        clerk: LedgerWriter,
     ) -> None:
         """`ends`: of the pods of that mirror."""
         self._mirror, self._ends, self._policy, self._clerk = mirror, ends, policy, clerk

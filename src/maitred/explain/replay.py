@@ -76,7 +76,7 @@ class Replayer:
         if isinstance(line, recording.Opening):
             self._open(line)
         elif self._state is None:
-            raise self._wrong(f"{NOT_ONE}: it does not begin with an opening")
+            raise self._wrong(f"{NOT_ONE}: its first line is not the first line of a record")
         else:
             self._follow(line, self._state)
 

@@ -90,7 +90,7 @@ def no_levels(candidates: Sequence[LevelCandidate], width: int | None) -> Iterat
 def totals(topology: TopologyReport) -> str:
     parts = [counted(topology.nodes, "node")]
     if topology.unwell:
-        parts.append(f"{topology.unwell} of them cordoned or unhealthy, whose room is not counted as free")
+        parts.append(f"{topology.unwell} of them cordoned or unhealthy; their room does not count as free")
     if topology.levels:
         found = counted(len(topology.problems), "problem") if topology.problems else "no problems"
         parts.append(f"{counted(len(topology.levels), 'level')}, {found}")

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from maitred.kube import tls
 from maitred.kube.connection import Connection, Credentials
+from maitred.kube.connection_errors import Settings
 from maitred.kube.credentials import (
     Fixed,
     TokenFile,
@@ -23,7 +24,6 @@ from maitred.kube.kubeconfig import Chosen, ConfigEntry, Exec, KubeCluster, Kube
 from maitred.kube.plugin import ClusterInfo, Command, CredentialRequest, Plugin, Spec
 from maitred.kube.proxies import proxy_from_environment, proxy_of
 from maitred.kube.tls import RenewedContext
-from maitred.kube.trouble import Settings
 
 HOME = "~/.kube/config"
 PLUGIN_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from ssl import SSLContext
 from typing import Protocol
 
+from maitred.kube.connection_errors import DEFAULT_SETTINGS, Settings, words
 from maitred.kube.tls import RenewedContext
-from maitred.kube.trouble import DEFAULT_SETTINGS, Settings, words
 
 
 class Credentials(Protocol):

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from maitred.kube import files, tls
 from maitred.kube.connection import Connection
+from maitred.kube.connection_errors import Settings
 from maitred.kube.credentials import TokenFile
 from maitred.kube.errors import ConfigError
 from maitred.kube.proxies import proxy_from_environment
-from maitred.kube.trouble import Settings
 
 ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 HOST, PORT = "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"

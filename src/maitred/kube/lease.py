@@ -60,7 +60,7 @@ class Term:
 
     def check(self) -> None:
         if self.seconds_left() <= 0.0:
-            raise NotLeading("this process does not lead any more, so it writes nothing")
+            raise NotLeading("this process no longer leads, so it writes nothing")
 
     def seconds_left(self) -> float:
         return 0.0 if self.lost.is_set() else self._until - self._clock()

@@ -6,7 +6,7 @@ import numpy as np
 
 from maitred.cluster.news import PodEnd
 from maitred.cluster.snapshot import Snapshot
-from maitred.explain.billing.levels import DEAD, NOBODY, levels, nodes_with
+from maitred.explain.billing.device_buckets import DEAD, NOBODY, levels, nodes_with
 from maitred.explain.billing.losses import Loss, Times, lost_to_eviction, lost_to_failures
 from maitred.ledger.entries import LedgerEntry, UsageAccount, account_of
 from maitred.ledger.meter import UsageMeter

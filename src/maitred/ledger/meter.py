@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from maitred.explain.billing.levels import Device, DeviceLevels, Key
+from maitred.explain.billing.device_buckets import Device, DeviceLevels, Key
 
 DAY = 86_400_000
 """Milliseconds. Days are those of UTC."""

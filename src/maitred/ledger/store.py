@@ -16,7 +16,7 @@ from maitred.explain.billing.document import Usage, Use
 from maitred.ledger.connections import DatabaseConnection, LedgerError, Purpose, Row, connect, is_file, named
 from maitred.ledger.meter import DAY
 from maitred.ledger.schema import prepare, version_of
-from maitred.ledger.tenure import Tenure
+from maitred.ledger.single_writer import SingleWriter
 from maitred.model.history import History, PastEviction, PastGroup
 from maitred.model.plan import Eviction
 
@@ -74,10 +74,10 @@ class Ledger:
         with self._connected("read") as connection, connection.transaction(writes=False):
             yield connection
 
-    def claim(self, writer: str, now: datetime) -> Tenure:
+    def claim(self, writer: str, now: datetime) -> SingleWriter:
         """Write from now on; whoever wrote so far no longer may. The tables are made if need be."""
         self.prepare(now)
-        return Tenure(lambda: connect(self.url, "write"), self.name, writer, milliseconds(now))
+        return SingleWriter(lambda: connect(self.url, "write"), self.name, writer, milliseconds(now))
 
     # -- usage -----------------------------------------------------------------------------------------
 

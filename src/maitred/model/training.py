@@ -9,12 +9,6 @@ API_GROUP = "kubeflow.org"
 OPERATOR, MPI_OPERATOR = "kubeflow.org/training-operator", "kubeflow.org/mpi-operator"
 """How their own controllers are called in `spec.runPolicy.managedBy`."""
 KINDS = ("PyTorchJob", "TFJob", "MPIJob", "JAXJob", "XGBoostJob", "PaddleJob")
-
-
-JOB_NAME, REPLICA_TYPE, REPLICA_INDEX = (
-    f"training.kubeflow.org/{part}" for part in ("job-name", "replica-type", "replica-index")
-)
-"""Labels of their pods."""
 LAUNCHER, WORKER = "Launcher", "Worker"
 """Roles of an MPIJob."""
 

@@ -113,7 +113,7 @@ def left_waiting(loop: Simulation) -> list[str]:
     waiting = sum(group.waits for group in loop.groups)
     if loop.horizon is not None or not waiting:
         return []
-    told = f"{counted(waiting, 'job')} still waited when no running job could end any more"
+    told = f"{counted(waiting, 'job')} still waited, and no running job was going to end"
     return [f"{told}; times and device-hours are counted up to then: set a horizon to compare policies"]
 
 

@@ -142,7 +142,7 @@ def _read_language(group: Group, places: dict[str, Place], cluster: Cluster, pol
     elif len(counts) == 1:
         group.quorum = _positive(group, "its count", next(iter(counts)) or "")
     else:
-        group.problems.append("nobody says how many members it takes, or they say different things")
+        group.problems.append("its quorum is not stated, or is stated differently in two places")
     _read_wishes(group, lambda key: _agreed(group, key), policy)
     if doc is not None and quorum is not None:
         meta, asked = doc.doc("metadata"), doc.doc("spec").text("preemptibility")

@@ -67,6 +67,7 @@ class Claim:
     deleting: bool
     attributes_class: str = ""
     complete: bool = True
+    uid: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +88,7 @@ class Volume:
     handle: str
     in_tree: bool = False
     attributes_class: str = ""
+    claim_uid: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,6 +278,7 @@ def read_claim(key: str, doc: Doc) -> Claim:
         deleting=meta.given("deletionTimestamp"),
         attributes_class=spec.text("volumeAttributesClassName"),
         complete=phase != "Pending" or BIND_COMPLETED in annotations,
+        uid=meta.text("uid"),
     )
 
 
@@ -297,6 +300,7 @@ def read_volume(doc: Doc) -> Volume:
         volume_mode=spec.text("volumeMode", "Filesystem"),
         node_terms=labels_only(node_terms(spec.doc("nodeAffinity"), "required")),
         claim=claim,
+        claim_uid=reference.text("uid"),
         available=status.text("phase", "Available") == "Available",
         deleting=meta.given("deletionTimestamp"),
         driver=driver,

@@ -65,7 +65,8 @@ def _judge_domains(case: Case, group: Group, entry: Doc) -> Iterator[Breach]:
         key = case.policy.level(level)
         for pod, node in case.seats(group):
             if node.labels.get(key) != domain:
-                yield breach(7, group.key, f"said to be in {level} {domain}, but {pod.key} is on {node.name}")
+                said = f"the Plan says that it is in {level} {domain}"
+                yield breach(7, group.key, f"{said}, but {pod.key} is on {node.name}")
 
 
 def _judge_first(case: Case, group: Group, verdict: str, categories: list[str]) -> Iterator[Breach]:

@@ -129,7 +129,7 @@ def suits(world: World, claim: Claim, volume: Volume) -> bool:
     """Whether a volume could serve a claim, wherever it is. One that names the claim need not match in
     all."""
     known = world.cluster.class_of(claim)
-    if volume.deleting or (volume.claim and volume.claim != claim.key):
+    if volume.deleting or (volume.claim and not is_kept_for(volume, claim)):
         return False
     if volume.size < claim.size or volume.volume_mode != claim.volume_mode:
         return False
@@ -144,6 +144,11 @@ def suits(world: World, claim: Claim, volume: Volume) -> bool:
         and claim.modes <= volume.modes
         and (claim.selector is None or matches(claim.selector, volume.labels))
     )
+
+
+def is_kept_for(volume: Volume, claim: Claim) -> bool:
+    """By name, and by UID where the volume has one: a claim that was made anew is another claim."""
+    return volume.claim == claim.key and volume.claim_uid in ("", claim.uid)
 
 
 def can_be_made(world: World, claim: Claim, node: Node) -> bool:

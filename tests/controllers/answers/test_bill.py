@@ -9,7 +9,7 @@ import pytest
 
 from maitred.controllers.answers.service import Service
 from maitred.controllers.bookkeeping import Keeping
-from maitred.explain.billing.levels import Key
+from maitred.explain.billing.device_buckets import Key
 from maitred.ledger.entries import LedgerEntry, account_of
 from maitred.ledger.meter import DAY
 from maitred.ledger.store import Ledger

@@ -21,7 +21,7 @@ from maitred.controllers.answers.backlog import Backlog
 from maitred.controllers.answers.channel import Config
 from maitred.controllers.answers.replica import Replica
 from maitred.controllers.listening import bound
-from maitred.controllers.recording.chronicle import Chronicle
+from maitred.controllers.recording.change_lines import ChangeLines
 from maitred.decide import decide
 from maitred.kube.answers import TOKEN_HEADER
 from maitred.kube.client import Client
@@ -45,7 +45,7 @@ LONG = 60.0
 @examples(25)
 def test_the_copy_decides_as_the_state_itself(history: list[Change]) -> None:
     """However the news are cut: after each change, after all of them, and from the start when it got lost."""
-    chronicle, each, late = Chronicle(), Backlog(), Backlog()
+    chronicle, each, late = ChangeLines(), Backlog(), Backlog()
     state, policy = ClusterState(chronicle), Policy()
     copies = {backlog: Replica() for backlog in (each, late)}
     for backlog in copies:
@@ -65,7 +65,7 @@ def test_the_copy_decides_as_the_state_itself(history: list[Change]) -> None:
 
 
 def test_only_what_is_new_is_handed_over() -> None:
-    chronicle, backlog, policy = Chronicle(), Backlog(), Policy()
+    chronicle, backlog, policy = ChangeLines(), Backlog(), Policy()
     state = ClusterState(chronicle)
     put(state, b.node("n0", cpu=4), b.pod("a", cpu=1, node="n0"))
     assert not backlog.update().leading
@@ -89,7 +89,7 @@ class Scheduling:
     """What a scheduling process has to do with the one that answers."""
 
     state: ClusterState
-    chronicle: Chronicle
+    chronicle: ChangeLines
     backlog: Backlog
     port: int
     token: str
@@ -116,7 +116,7 @@ async def scheduling(folder: Path) -> AsyncIterator[Scheduling]:
         admin = await stack.enter_async_context(Client(connection(server, tokens[ADMIN])))
         await furnish(WorldObjects(admin))
         write_kubeconfig(kubeconfig, server.url, server.authority, tokens[MAITRED])
-        chronicle = Chronicle()
+        chronicle = ChangeLines()
         state = ClusterState(chronicle)
         put(state, *cluster())
         [listener] = bound("127.0.0.1:0", "--answers")

@@ -16,8 +16,8 @@ import pytest
 
 from maitred.controllers.answers import access, question_queue, serving
 from maitred.controllers.answers.access import RecentFindings
-from maitred.controllers.answers.pace import Pace
 from maitred.controllers.answers.question_queue import QuestionQueue
+from maitred.controllers.answers.rate_limit import RateLimit
 from maitred.controllers.answers.refusals import RefusedError
 from maitred.explain.proposal.answer import Proposals
 from maitred.explain.proposal.supposition import Supposition, gang_objects
@@ -327,7 +327,7 @@ def test_few_wait_and_nobody_keeps_the_others_out(monkeypatch: pytest.MonkeyPatc
 
 def test_a_pace_is_kept_by_each_and_by_few_who_come_often() -> None:
     now = 0.0
-    pace = Pace(2, 10, lambda: now)
+    pace = RateLimit(2, 10, lambda: now)
     assert [pace.allows("quick") for _ in range(3)] == [True, True, False]
     assert pace.allows("slow")
     now += 0.1

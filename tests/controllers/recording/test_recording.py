@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from maitred.cli.replay import lines_of, segments_of
 from maitred.cluster.state import Change, ClusterState, Depart, Put
-from maitred.controllers.recording.chronicle import Chronicle
+from maitred.controllers.recording.change_lines import ChangeLines
 from maitred.controllers.recording.recorder import DecisionRecorder
 from maitred.controllers.recording.ring import Ring
 from maitred.controllers.scheduling.worklist import CycleSelection
@@ -43,7 +43,7 @@ class Recorded:
     def __init__(self, directory: Path, limit: int = ENOUGH, steps: int = ENOUGH) -> None:
         self.steps = steps
         self.ring = Ring(directory, limit)
-        chronicle = Chronicle()
+        chronicle = ChangeLines()
         self.recorder = DecisionRecorder(self.ring, chronicle, None)
         self.state = ClusterState(chronicle)
 

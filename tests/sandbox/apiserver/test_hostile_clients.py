@@ -5,15 +5,13 @@ import gzip
 import json
 import socket
 import ssl
-import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from io import BytesIO
 
 import aiohttp
 import pytest
 
-from maitred.sandbox.apiserver import front, receiving
-from maitred.sandbox.apiserver.yamltext import MOST_EVENTS
+from maitred.sandbox.apiserver import request_handler
 from tests.sandbox.apiserver.session import NOTES, PODS, TOKEN, Session, note, pod, session
 
 MIB = 2**20
@@ -77,7 +75,7 @@ def test_a_body_without_end_is_refused() -> None:
 
 
 def test_a_body_that_never_comes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(front, "BODY_SECONDS", 0.1)
+    monkeypatch.setattr(request_handler, "BODY_SECONDS", 0.1)
 
     async def test(here: Session) -> None:
         answer = await speak(here, b"Content-Length: 1000\r\n\r\n{")
@@ -101,7 +99,7 @@ def test_who_hangs_up_in_mid_request_leaves_nothing_behind() -> None:
 
 
 def test_a_flood_is_asked_to_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(front, "MOST_AT_ONCE", 4)
+    monkeypatch.setattr(request_handler, "MOST_AT_ONCE", 4)
 
     async def test(here: Session) -> None:
         slow = [await connect(here) for _ in range(4)]
@@ -149,66 +147,6 @@ def test_what_makes_no_sense_is_a_bad_request(data: bytes) -> None:
         async with here.http.post(here.server.url + NOTES, data=data, headers=headers) as answer:
             body = await answer.json()
             assert (answer.status, body["kind"], body["status"]) == (400, "Status", "Failure"), body
-
-    with_session(test)
-
-
-def test_yaml_that_grows_when_it_is_read() -> None:
-    bomb = "a: &a [x, x, x]\n" + "".join(
-        f"{chr(98 + n)}: &{chr(98 + n)} [*{chr(97 + n)}, *{chr(97 + n)}, *{chr(97 + n)}]\n" for n in range(20)
-    )
-
-    async def test(here: Session) -> None:
-        headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/yaml"}
-        async with here.http.post(here.server.url + NOTES, data=bomb, headers=headers) as answer:
-            assert answer.status == 400
-
-    with_session(test)
-
-
-@pytest.mark.parametrize("data", [b"[" * 50_000, b"{a: " * 50_000, b"- " * 50_000, b"? " * 50_000])
-@pytest.mark.parametrize("verb", ["POST", "PATCH"])
-def test_yaml_without_bottom(verb: str, data: bytes) -> None:
-    """A parser that goes down with it would take the whole process along."""
-
-    async def test(here: Session) -> None:
-        assert await send_yaml(here, verb, data) == 400
-
-    with_session(test)
-
-
-def test_large_yaml_is_bounded_and_large_json_is_not() -> None:
-    many = MOST_EVENTS // 2
-
-    async def test(here: Session) -> None:
-        assert (
-            await send_yaml(here, "PATCH", b"data:\n" + b"".join(b"  k%d: v\n" % n for n in range(many)))
-            == 400
-        )
-        words = {f"k{n}": "v" for n in range(many)}
-        body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": words}
-        assert await send_yaml(here, "PATCH", json.dumps(body).encode()) == 201
-
-    with_session(test)
-
-
-def test_others_are_served_while_yaml_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun, may_end = threading.Event(), threading.Event()
-
-    def slowly(data: bytes) -> bytes:
-        begun.set()
-        assert may_end.wait(30)
-        return receiving.json_of(data)
-
-    monkeypatch.setattr(front, "json_of", slowly)
-
-    async def test(here: Session) -> None:
-        async with asyncio.TaskGroup() as tasks:
-            sent = tasks.create_task(send_yaml(here, "POST", b"metadata: {name: a}"))
-            assert await asyncio.to_thread(begun.wait, 30)
-            assert (await here.ask("GET", NOTES))[0] == 200
-            may_end.set()
-        assert sent.result() == 201
 
     with_session(test)
 
@@ -308,13 +246,6 @@ async def send(here: Session, verb: str, path: str, data: bytes, media: str) -> 
     headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": media}
     async with here.http.request(verb, here.server.url + path, data=BytesIO(data), headers=headers) as answer:
         return answer.status
-
-
-async def send_yaml(here: Session, verb: str, data: bytes) -> int:
-    """Posted, or applied to the note `a`."""
-    if verb == "POST":
-        return await send(here, verb, NOTES, data, "application/yaml")
-    return await send(here, verb, f"{NOTES}/a?fieldManager=test", data, "application/apply-patch+yaml")
 
 
 async def say(here: Session, data: bytes) -> bytes:

@@ -4,12 +4,12 @@ import asyncio
 
 import pytest
 
-from maitred.sandbox.apiserver import front
+from maitred.sandbox.apiserver import request_handler
 from tests.sandbox.apiserver.session import NOTES, note, session
 
 
 def test_pieces_make_up_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(front, "PIECE", 100)
+    monkeypatch.setattr(request_handler, "PIECE", 100)
     wanted = {f"note-{number:02}": str(number) * 50 for number in range(20)}
 
     async def run() -> None:

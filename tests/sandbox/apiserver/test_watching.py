@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from maitred.sandbox.apiserver import front, store, watching
+from maitred.sandbox.apiserver import request_handler, store, watching
 from maitred.sandbox.apiserver.builtin import BUILTIN
 from tests.sandbox.apiserver.session import NOTES, Session, note, session
 
@@ -203,7 +203,7 @@ def test_chunks_are_bounded_by_bytes_too(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_who_stops_reading_is_hung_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(front, "WATCHED_SECONDS", 0.1)
+    monkeypatch.setattr(request_handler, "WATCHED_SECONDS", 0.1)
 
     async def test(here: Session) -> None:
         for number in range(40):

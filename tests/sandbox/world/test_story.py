@@ -39,7 +39,7 @@ def test_a_story_can_be_read_and_fits_the_usual_world(file: Path) -> None:
         ("[{delete: [a]}]", "steps[0].delete: no earlier step created 'a'"),
         ("[{fail: {racksOf: a}}]", "steps[0].fail.racksOf: no earlier step created 'a'"),
         ("[{fail: {}}]", "steps[0].fail: must say which nodes"),
-        ("[{wait: {}}]", "steps[0].wait: must have either seconds or a group"),
+        ("[{wait: {}}]", "steps[0].wait: must have exactly one of seconds and group"),
         (
             "[{gangs: [{name: a, workers: 1}]}, {wait: {group: a}}]",
             "steps[1].wait: must say what to wait for",

@@ -5,8 +5,8 @@ from itertools import takewhile
 
 import pytest
 
-from maitred.simulate.report.against import MINUS
 from maitred.simulate.report.amounts import amount, between, duration, hours, moment, number, percent
+from maitred.simulate.report.savings import MINUS
 from maitred.simulate.report.table import result_lines
 from maitred.simulate.results import Result, Run
 from maitred.simulate.summary import summarise

@@ -40,9 +40,12 @@ def test_the_scenario_that_the_others_are_changed_from_is_good() -> None:
         ("{every: -3m}", ".every: -3m is a negative time"),
         ("{at: [1h, -1h]}", ".at[1]: -1h is a negative time"),
         ("{at: []}", ".at: is empty; no job would arrive"),
-        ("{at: [1h], jobs: 3}", ".jobs: does not go with at, which says when each job arrives; leave it out"),
+        (
+            "{at: [1h], jobs: 3}",
+            ".jobs: cannot be combined with at, which says when jobs arrive; leave it out",
+        ),
         ("{perHour: 1, from: 3h, until: 2h}", ".until: is not after from"),
-        ("{perHour: 1, daily: true}", ".daily: needs windows, and there are none"),
+        ("{perHour: 1, daily: true}", ".daily: needs windows; add at least one"),
         ("{windows: []}", ".windows: is empty; no job would arrive"),
         (
             "{windows: [{from: 2h, until: 4h, perHour: 1}, {from: 1h, until: 3h, perHour: 2}]}",
@@ -118,7 +121,7 @@ def test_arrivals_must_end(arrivals: str, error: str) -> None:
         ("{values: [1h, -2h]}", "values[1]: -2h is a negative time"),
         ("{values: [1h, 2h], weights: [1]}", "weights: there are 1, and 2 values"),
         ("{values: [1h], weights: [0]}", "weights[0]: must be more than 0, not 0"),
-        ("{weights: [1]}", "weights: need values, and there are none"),
+        ("{weights: [1]}", "weights: need values; add values"),
     ],
 )
 def test_times(time: str, error: str) -> None:
@@ -226,7 +229,7 @@ def test_workloads(text: str, error: str) -> None:
         ),
         (
             "cluster: {kinds: [{name: a, resources: {}}], trace: {format: openb, file: y}}",
-            "cluster.trace: does not go with kinds; give one of the two",
+            "cluster.trace: cannot be combined with kinds; give one of the two",
         ),
         ("faults: {}", "faults.perThousandNodeDays: is required"),
         ("faults: {perThousandNodeDays: 0}", "faults.perThousandNodeDays: must be more than 0, not 0"),
@@ -259,15 +262,15 @@ def test_a_horizon_of_nothing_and_a_name_of_nothing() -> None:
     [
         (
             "trace: {format: itp, file: f}, gpus: 3",
-            "workload[0].gpus: does not go with a trace, which says that; leave it out",
+            "workload[0].gpus: cannot be combined with a trace, which already says it; leave it out",
         ),
         (
             "trace: {format: openb, file: f}, cpu: 3",
-            "workload[0].cpu: does not go with a trace, which says that; leave it out",
+            "workload[0].cpu: cannot be combined with a trace, which already says it; leave it out",
         ),
         (
             "trace: {format: itp, file: f}, quorum: 3",
-            "workload[0].quorum: does not go with a trace, which says that; leave it out",
+            "workload[0].quorum: cannot be combined with a trace, which already says it; leave it out",
         ),
         (
             "trace: {format: itp, file: f, gangs: owners}",

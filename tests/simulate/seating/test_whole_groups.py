@@ -22,9 +22,9 @@ from maitred.simulate.jobs import SimulatedJob
 from maitred.simulate.loop import Simulation
 from maitred.simulate.nodes import SimulatedNodes
 from maitred.simulate.seating.arrangement import Arrangement
-from maitred.simulate.seating.kin import Waiter
 from maitred.simulate.seating.objects import group_key, is_lone, pod, pod_group, pod_key
 from maitred.simulate.seating.orders import measure_of
+from maitred.simulate.seating.same_requests import Waiter
 from maitred.simulate.seating.seater import Moves
 from maitred.simulate.seating.whole_groups import WholeGroups, words_of
 from tests.oracle.effort import examples

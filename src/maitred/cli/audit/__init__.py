@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     metavar="FILE|DIR|-",
     help="Dump of a cluster to read instead of the cluster. May be repeated.  [default: read the cluster]",
 )
-@click.option("--kubeconfig", metavar="FILE", help="Kubeconfig file.  [default: the one that kubectl uses]")
-@click.option("--context", metavar="NAME", help="Context in the kubeconfig.  [default: the current context]")
+@output.kubeconfig
+@output.context
 @click.option("--for", "span", metavar="DURATION", help="Watch the cluster for this time, such as 1h or 7d.")
 @output.policy_file
 @click.option("--now", metavar="RFC3339", help="Time at which the dump was made.  [default: now]")
@@ -125,15 +125,15 @@ def answer_of(observer: "Observer", at: datetime, warnings: tuple[str, ...], rep
 
 def check(files: tuple[str, ...], records: tuple[str, ...], span: str | None, now: str | None) -> None:
     if files and records:
-        raise InputError("--record", "", "", "give this or -f, not both")
+        raise InputError("--record", "", "", "give either this or -f, not both")
     if not files and now is not None:
-        raise InputError("--now", "", "", "goes with -f only; clusters and records have their own time")
+        raise InputError("--now", "", "", "can only be used with -f: a cluster or a record has its own time")
     if span is not None and (files or records):
         raise InputError(
             "--for",
             "",
             "",
-            "does not go with -f or --record: a file does not change, only a cluster can be watched",
+            "cannot be used with -f or --record: only a cluster can be watched, not a file",
         )
 
 

@@ -282,7 +282,7 @@ async def floor(client: "Client", watch: bool, form: str) -> None:
     from maitred.explain.floorplan_tables import floor_lines
 
     if watch and form != "table":
-        raise InputError("--watch", "", "", f"goes only with -o table, not with -o {form}")
+        raise InputError("--watch", "", "", f"can only be used with -o table, not with -o {form}")
     async with watching_from_outside(client) as watcher:
         if watch:
             await show(watcher)

@@ -90,10 +90,10 @@ def command(
         raise InputError("-o html", "", "", "is a page for a browser: write it to a file with > report.html")
     if engine == "ray" and jobs is not None:
         raise InputError(
-            "--jobs", "", "", "goes only with --engine local; Ray runs as many at once as it has cores"
+            "--jobs", "", "", "can only be used with --engine local: Ray runs one simulation on each core"
         )
     if first + seeds - 1 > LARGEST_SEED:
-        what = f"{seeds} from {first} on go past {LARGEST_SEED}, the largest; begin with a smaller --seed"
+        what = f"{seeds} seeds from {first} on exceed {LARGEST_SEED}, the largest seed; use a smaller --seed"
         raise InputError("--seeds", "", "", what)
     try:
         from maitred.cli.simulate.study import read_study

@@ -18,8 +18,8 @@ from maitred.kube.client import Client
 from maitred.sandbox.access import Access
 from maitred.sandbox.kubeconfig import write_kubeconfig
 from maitred.sandbox.users import MAITRED
+from maitred.sandbox.world.local_service import own_address, register, register_as_of_old
 from maitred.sandbox.world.objects import WorldObjects
-from maitred.sandbox.world.outpost import own_address, register, register_as_of_old
 
 
 @asynccontextmanager

@@ -33,7 +33,7 @@ from maitred.model.manifest import InputError
 from maitred.model.policy import Level, Policy, Topology
 from maitred.model.world import BLOCK, RACK, World
 from maitred.sandbox.access import Access, embedded, real
-from maitred.sandbox.apiserver.memory import expect_much_to_stay
+from maitred.sandbox.apiserver.garbage_collection import expect_much_to_stay
 from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.controlplane.run import ControlPlane
 from maitred.sandbox.housekeeping.controllers import housekeeping
@@ -150,7 +150,7 @@ async def play(story: Story, client: Client, watcher: WorldWatcher, stage: Floor
     try:
         await Player(client, watcher, stage.say).play(story, keep=True)  # It all goes when this ends.
     except KubeError as error:
-        stage.say(f"the story ends here: {error}")
+        stage.say(f"the story stopped: {error}")
 
 
 @contextmanager

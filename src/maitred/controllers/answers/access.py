@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from typing import Generic, TypeVar
 
-from maitred.controllers.answers.pace import Pace
+from maitred.controllers.answers.rate_limit import RateLimit
 from maitred.controllers.answers.refusals import RefusedError
 from maitred.kube.answers import TOKEN_HEADER, Reason
 from maitred.kube.client import Client
@@ -60,7 +60,7 @@ class AccessCheck:
         self._salt = secrets.token_bytes(16)
         self._users: RecentFindings[User | None] = RecentFindings()
         self._rights: RecentFindings[bool] = RecentFindings()
-        self._pace = Pace(TOKENS_AT_ONCE, TOKENS_PER_SECOND)
+        self._pace = RateLimit(TOKENS_AT_ONCE, TOKENS_PER_SECOND)
         self._reviews = asyncio.Semaphore(REVIEWS_AT_ONCE)
 
     async def visitor(self, token: str) -> User:
@@ -114,5 +114,5 @@ class AccessCheck:
                 log.warning("the token of a caller could not be reviewed: %s", error)
                 raise RefusedError(
                     Reason.NO_REVIEW,
-                    "the API server did not answer who you are and what you may see; ask again in a moment",
+                    "the API server did not say who you are and what you may see; ask again in a moment",
                 ) from None

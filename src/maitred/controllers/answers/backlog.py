@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from maitred.controllers.recording.chronicle import LEAVING, Chronicle, Subject
+from maitred.controllers.recording.change_lines import LEAVING, ChangeLines, Subject
 from maitred.model.policy import Policy
 
 
@@ -35,7 +35,7 @@ class Backlog:
     """On the event loop alone, for one listener."""
 
     def __init__(self) -> None:
-        self._chronicle: Chronicle | None = None
+        self._chronicle: ChangeLines | None = None
         self._policy: Callable[[], Policy] = Policy
         self._scheduler: str | None = None
         self._group_api: bool | None = None
@@ -45,7 +45,7 @@ class Backlog:
 
     def begin(
         self,
-        chronicle: Chronicle,
+        chronicle: ChangeLines,
         policy: Callable[[], Policy],
         scheduler: str | None,
         group_api: bool | None = None,

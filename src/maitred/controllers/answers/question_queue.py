@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import TypeVar
 
-from maitred.controllers.answers.pace import Pace
+from maitred.controllers.answers.rate_limit import RateLimit
 from maitred.controllers.answers.refusals import RefusedError
 from maitred.controllers.answers.worker import AnswerTask, AnswerWorker, InterruptedJob
 from maitred.kube.answers import Reason
@@ -45,7 +45,7 @@ class QuestionQueue:
         self._worker = AnswerWorker()
         self._taken = Counter[Hashable]()
         self._bodies = Counter[Hashable]()
-        self._pace = Pace(BURST, PER_SECOND)
+        self._pace = RateLimit(BURST, PER_SECOND)
 
     @asynccontextmanager
     async def seat(self, user: User, posts: bool) -> AsyncIterator[None]:

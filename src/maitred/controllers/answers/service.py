@@ -25,7 +25,7 @@ from maitred.explain.situation import Situation
 from maitred.explain.why.seen import Seen
 from maitred.kube.answers import Reason
 from maitred.kube.client import Client
-from maitred.kube.looks import look
+from maitred.kube.pod_progress import look
 from maitred.kube.reviews import User
 from maitred.model.history import NO_HISTORY, History
 from maitred.model.manifest import InputError

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from maitred import __version__
 from maitred.cluster.snapshot import Snapshot
-from maitred.controllers.recording.chronicle import Chronicle, Subject
+from maitred.controllers.recording.change_lines import ChangeLines, Subject
 from maitred.controllers.recording.ring import Ring
 from maitred.controllers.scheduling.worklist import CycleSelection
 from maitred.model.plan import Plan
@@ -17,7 +17,7 @@ from maitred.model.rotation import Rotation
 class DecisionRecorder:
     """Of one term: a new term reads the cluster anew. On the event loop, but for the writing itself."""
 
-    def __init__(self, ring: Ring, chronicle: Chronicle, scheduler: str | None) -> None:
+    def __init__(self, ring: Ring, chronicle: ChangeLines, scheduler: str | None) -> None:
         self._ring = ring
         self._chronicle = chronicle
         self._scheduler = scheduler

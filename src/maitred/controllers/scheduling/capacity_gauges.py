@@ -5,7 +5,6 @@ is wrong. A gauge has no label with the name of a group: there is no end to thos
 """
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -15,8 +14,6 @@ from prometheus_client.registry import Collector
 from maitred.explain.capacity.capacity import capacity
 from maitred.explain.capacity.document import Capacity, Constraint
 from maitred.explain.situation import Situation
-
-log = logging.getLogger(__name__)
 
 SECONDS_BETWEEN = 60.0
 EVERYWHERE = "cluster"

@@ -8,7 +8,7 @@ its members hold devices and wait for the last of them.
 from maitred.cluster.snapshot import AS_USUAL
 from maitred.cluster.state import ClusterState
 from maitred.explain.audit.gangs import FoundGroup, found_group_of
-from maitred.explain.audit.stays import FAILED, SUCCEEDED, Stay
+from maitred.explain.audit.pod_times import FAILED, SUCCEEDED, PodTimes
 from maitred.kube.wire import WatchedPod
 from maitred.model.membership import SILENT, GroupId, PodWords, said_by, settle
 from maitred.model.policy import Policy, is_device
@@ -20,8 +20,8 @@ class ShadowGangs:
 
     def __init__(self, state: ClusterState) -> None:
         self._state = state
-        self._stays: dict[str, Stay] = {}
-        self._alike: dict[str, dict[PodWords, dict[str, Stay]]] = {}
+        self._stays: dict[str, PodTimes] = {}
+        self._alike: dict[str, dict[PodWords, dict[str, PodTimes]]] = {}
         """By namespace, and by what they say."""
 
     def put(self, key: str, pod: WatchedPod) -> None:
@@ -30,7 +30,7 @@ class ShadowGangs:
         if said is SILENT:
             return
         about, over = pod.metadata, pod.status.phase in (SUCCEEDED, FAILED)
-        stay = self._stays[key] = Stay(
+        stay = self._stays[key] = PodTimes(
             pod,
             said,
             pod_requests(pod.spec),

@@ -12,9 +12,9 @@ from collections.abc import Set
 from dataclasses import dataclass
 
 from maitred.cluster.snapshot import Snapshot
+from maitred.controllers.scheduling.condition_writer import Teller
 from maitred.controllers.scheduling.last_verdicts import LastVerdicts
 from maitred.controllers.scheduling.mirror import Mirror
-from maitred.controllers.scheduling.telling import Teller
 from maitred.explain.verdicts import head_of, pod_head
 from maitred.kube.bodies import Regarding
 from maitred.model.group import composite_from_object, group_from_pod_group

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
+from maitred.controllers.scheduling.condition_writer import Teller, WritePace
 from maitred.controllers.scheduling.evicting import RoomOrder, is_suspended
-from maitred.controllers.scheduling.telling import Teller, WritePace
 from maitred.explain.receipts import group_words, preemptor_words, victim_words
 from maitred.explain.tenant_words import Audience, reader_of
 from maitred.kube.bodies import Regarding

@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from maitred.cluster.snapshot import GroupView, Snapshot
+from maitred.controllers.scheduling.condition_writer import COMPOSITE_SCHEDULED
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.mirror import Mate, Mirror
 from maitred.controllers.scheduling.seating import SeatingRecord
-from maitred.controllers.scheduling.telling import COMPOSITE_SCHEDULED
 from maitred.kube.outcomes import Done
 from maitred.kube.wire import Condition, WatchedComposite, WatchedGroup
 from maitred.kube.writes import Writer

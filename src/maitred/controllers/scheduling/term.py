@@ -21,11 +21,12 @@ from maitred.controllers.health import ProcessHealth
 from maitred.controllers.owners.returns import Returns
 from maitred.controllers.owners.suspensions import Suspensions
 from maitred.controllers.policy import PolicyKeeper
-from maitred.controllers.recording.chronicle import Chronicle
+from maitred.controllers.recording.change_lines import ChangeLines
 from maitred.controllers.recording.recorder import DecisionRecorder
 from maitred.controllers.recording.ring import Ring
 from maitred.controllers.scheduling.binding import Binder, Order
 from maitred.controllers.scheduling.capacity_gauges import CapacityGauges
+from maitred.controllers.scheduling.condition_writer import Teller
 from maitred.controllers.scheduling.evicting import Evicter, RoomOrder
 from maitred.controllers.scheduling.last_verdicts import LastVerdicts
 from maitred.controllers.scheduling.loop import PlanFollower, PlanListener, SchedulingLoop
@@ -44,7 +45,6 @@ from maitred.controllers.scheduling.notices import RENEW_SECONDS, Notices
 from maitred.controllers.scheduling.receipts import Receipts
 from maitred.controllers.scheduling.repair import GangRepair
 from maitred.controllers.scheduling.report import Report
-from maitred.controllers.scheduling.telling import Teller
 from maitred.controllers.scheduling.worklist import Worklist
 from maitred.explain.situation import Situation
 from maitred.kube.client import Client
@@ -114,7 +114,7 @@ class SchedulingTerm:
     ) -> None:
         self._settings, self._keeper, self._metrics, self._health = settings, keeper, metrics, health
         self._witnesses, ring = witnesses, witnesses.ring
-        self._chronicle = None if ring is None and witnesses.backlog is None else Chronicle()
+        self._chronicle = None if ring is None and witnesses.backlog is None else ChangeLines()
         self._recorder = None
         if ring is not None and self._chronicle is not None:
             self._recorder = DecisionRecorder(ring, self._chronicle, settings.scheduler)

@@ -8,7 +8,7 @@ from itertools import accumulate
 
 from maitred.cluster.snapshot import AS_USUAL
 from maitred.explain.audit.observer import Observer
-from maitred.explain.audit.stays import Stay
+from maitred.explain.audit.pod_times import PodTimes
 from maitred.model.membership import GroupId, PodWords, Settled, group_of, settle, size, without_failed
 
 
@@ -19,7 +19,7 @@ class FoundGroup:
     id: GroupId
     quorum: int | None
     """1: each is of use by itself. None: nobody says."""
-    stays: tuple[Stay, ...]
+    stays: tuple[PodTimes, ...]
 
     @property
     def by(self) -> str:
@@ -36,7 +36,7 @@ class FoundGroup:
 
 def found_groups(observer: Observer) -> Iterator[FoundGroup]:
     """Every group, but for pods on their own, in the order of names."""
-    together = defaultdict[GroupId, list[tuple[Stay, Settled]]](list)
+    together = defaultdict[GroupId, list[tuple[PodTimes, Settled]]](list)
     settled: dict[PodWords, Settled] = {}
     for stay in observer.stays():
         found = settled.get(stay.said)
@@ -48,7 +48,7 @@ def found_groups(observer: Observer) -> Iterator[FoundGroup]:
         yield found_group_of(id, together[id])
 
 
-def found_group_of(id: GroupId, members: Sequence[tuple[Stay, Settled]]) -> FoundGroup:
+def found_group_of(id: GroupId, members: Sequence[tuple[PodTimes, Settled]]) -> FoundGroup:
     """Of members that succeeded and whose pods were removed since, the owner knows."""
     stays = tuple(stay for stay, _ in members)
     group = group_of(id, [found.marks for _, found in members], members[0][1].group, there(stays))
@@ -62,14 +62,14 @@ def found_group_of(id: GroupId, members: Sequence[tuple[Stay, Settled]]) -> Foun
     return FoundGroup(id, max(group.quorum - removed, 1), stays)
 
 
-def there(stays: Sequence[Stay]) -> int:
+def there(stays: Sequence[PodTimes]) -> int:
     """Members that there are: who makes such pods makes all of them. Of a group that is gone, the most that
     there were at a time."""
     present = sum(stay.succeeded or not stay.over for stay in stays if stay.leaving is None)
     return present or len(fullest(stays))
 
 
-def fullest(stays: Sequence[Stay]) -> list[Stay]:
+def fullest(stays: Sequence[PodTimes]) -> list[PodTimes]:
     """The members at the first moment when most of them were there: others came in the place of some."""
     came = [(stay.created, 1) for stay in stays]
     went = [(end, -1) for stay in stays if (end := until(stay)) is not None]
@@ -79,7 +79,7 @@ def fullest(stays: Sequence[Stay]) -> list[Stay]:
     return [stay for stay in stays if stay.created <= when < (until(stay) or math.inf)]
 
 
-def until(stay: Stay) -> float | None:
+def until(stay: PodTimes) -> float | None:
     """Until when it counts as a member: one that has succeeded does so for as long as its pod is there."""
     ends = [stay.leaving, None if stay.succeeded else stay.ended]
     return min((end for end in ends if end is not None), default=None)

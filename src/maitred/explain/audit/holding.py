@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maitred.explain.audit.gangs import FoundGroup, until
-from maitred.explain.audit.stays import Stay
+from maitred.explain.audit.pod_times import PodTimes
 
 Moments = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -61,7 +61,7 @@ class GangHistory:
     """A gang from moment to moment: between two of them nothing changes."""
 
     def __init__(
-        self, stays: Sequence[Stay], quorum: int, begin: float, now: float, watched_since: float | None
+        self, stays: Sequence[PodTimes], quorum: int, begin: float, now: float, watched_since: float | None
     ) -> None:
         self.stays, self.begin, self.now = stays, begin, now
         created, bound = columns(stay.created for stay in stays), columns(stay.bound for stay in stays)
@@ -114,7 +114,7 @@ class GangHistory:
         return float(self.times[breaks[-1] + 1 if len(breaks) else 0])
 
 
-def whole_since(stays: Sequence[Stay], quorum: int, now: float) -> float | None:
+def whole_since(stays: Sequence[PodTimes], quorum: int, now: float) -> float | None:
     """When all of the quorum had a place for the first time."""
     history = GangHistory(stays, quorum, -math.inf, now, None)
     complete = np.flatnonzero(history.seated >= quorum)
@@ -126,24 +126,24 @@ def columns(moments: Iterable[float | None]) -> Moments:
     return np.array([math.inf if moment is None else moment for moment in moments], dtype=np.float64)
 
 
-def ready_since(stays: Sequence[Stay], quorum: int) -> float | None:
+def ready_since(stays: Sequence[PodTimes], quorum: int) -> float | None:
     """When as many as it takes had been ready."""
     times = sorted(stay.ready for stay in stays if stay.ready is not None)
     return times[quorum - 1] if len(times) >= quorum else None
 
 
-def holds_at(stay: Stay, time: float) -> bool:
+def holds_at(stay: PodTimes, time: float) -> bool:
     return stay.bound is not None and stay.bound <= time and (stay.ended is None or time < stay.ended)
 
 
-def devices_of(stays: Iterable[Stay]) -> Held:
+def devices_of(stays: Iterable[PodTimes]) -> Held:
     found: Held = {}
     for stay in stays:
         add(found, stay, 1.0)
     return found
 
 
-def add(held: Held, stay: Stay, factor: float) -> None:
+def add(held: Held, stay: PodTimes, factor: float) -> None:
     for resource, count in stay.devices.items():
         place = resource, stay.pod.spec.node_name
         held[place] = held.get(place, 0.0) + count * factor

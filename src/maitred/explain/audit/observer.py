@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
+from maitred.explain.audit.pod_times import PodTimes, stay_of
 from maitred.explain.audit.seen import SeenPod
-from maitred.explain.audit.stays import Stay, stay_of
 from maitred.model.kinds import KINDS
 from maitred.model.membership import SAYING, SILENT
 from maitred.model.meta import key_of
@@ -30,8 +30,8 @@ class Observer:
         """From when on nothing that happened was missed; None where the cluster was looked at once."""
         self.forgotten = 0
         """Pods that are gone and were too many to be remembered."""
-        self._stays: dict[str, Stay] = {}
-        self._past: dict[int, Stay] = {}
+        self._stays: dict[str, PodTimes] = {}
+        self._past: dict[int, PodTimes] = {}
         self._numbered = 0
         self._others: dict[type, dict[str, Object]] = {}
         self._gone: dict[type, dict[str, Object]] = {}
@@ -65,7 +65,7 @@ class Observer:
         else:
             known.update(pod, at)
 
-    def _bury(self, stay: Stay, at: float) -> None:
+    def _bury(self, stay: PodTimes, at: float) -> None:
         """A pod on its own that had no devices is of no interest any more."""
         if stay.said is SILENT and (stay.bound is None or not stay.devices):
             return
@@ -87,11 +87,11 @@ class Observer:
     # -- what is known ---------------------------------------------------------------------------------
 
     @property
-    def present(self) -> Mapping[str, Stay]:
+    def present(self) -> Mapping[str, PodTimes]:
         """The pods that are there, finished ones among them, by their keys."""
         return self._stays
 
-    def stays(self) -> Iterator[Stay]:
+    def stays(self) -> Iterator[PodTimes]:
         """Every pod that is there, or was; not those that belong to their nodes."""
         for stay in (*self._past.values(), *self._stays.values()):
             if not is_node_bound(stay.pod.metadata):

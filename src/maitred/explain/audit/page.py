@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from maitred.explain.audit.answer import Audit, DeviceCounts
 from maitred.explain.audit.sections import Section, money, scope, sections
 from maitred.simulate.report.amounts import amount, digits, number, percent
-from maitred.simulate.report.glance import pairs
 from maitred.simulate.report.html import document, panels, part, titled
 from maitred.simulate.report.markup import Markup, element, joined, tip
+from maitred.simulate.report.overview import pairs
 from maitred.simulate.report.plot import legend
 
 TITLE = "Audit of a cluster"

@@ -14,7 +14,7 @@ from maitred.explain.audit.answer import ReplayedJobs, ReplayedPlacement
 from maitred.explain.audit.gangs import FoundGroup, found_groups, fullest
 from maitred.explain.audit.holding import whole_since
 from maitred.explain.audit.observer import Observer
-from maitred.explain.audit.stays import Stay
+from maitred.explain.audit.pod_times import PodTimes
 from maitred.model.membership import ALONE, GroupId
 from maitred.model.meta import key_of
 from maitred.model.node import Node
@@ -128,7 +128,7 @@ def units(observer: Observer) -> Iterable[FoundGroup]:
             yield FoundGroup(GroupId(ALONE, key_of(stay.pod.metadata)), 1, (stay,))
 
 
-def takes_devices(stays: Sequence[Stay]) -> bool:
+def takes_devices(stays: Sequence[PodTimes]) -> bool:
     return any(stay.devices for stay in stays)
 
 

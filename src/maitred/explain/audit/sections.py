@@ -88,7 +88,7 @@ def starting(audit: Audit) -> str:
     found = audit.starting
     names = [f"{gang.group} ({gang.seated} of {gang.quorum} for {duration(gang.seconds)})" for gang in found]
     are = "gang is" if len(found) == 1 else "gangs are"
-    return f"{len(found)} {are} not complete yet, for less than 5 min: {listed(names, 'gang')}."
+    return f"{len(found)} {are} still incomplete, but for less than 5 min: {listed(names, 'gang')}."
 
 
 def held(audit: Audit) -> Section:

@@ -1,26 +1,9 @@
 """Objects as an audit reads them: the model's, and with it the times at which things happened."""
 
 from maitred.explain.floorplan import SaidCondition
-from maitred.model.meta import Lean, ObjectMeta, Timestamp
+from maitred.model.container_status import ContainerStatus
+from maitred.model.meta import ObjectMeta
 from maitred.model.pod import Pod, PodStatus
-
-
-class Running(Lean, frozen=True):
-    started_at: Timestamp | None = None
-
-
-class Terminated(Running, frozen=True):
-    finished_at: Timestamp | None = None
-
-
-class ContainerState(Lean, frozen=True):
-    running: Running | None = None
-    terminated: Terminated | None = None
-
-
-class ContainerStatus(Lean, frozen=True):
-    restart_count: int = 0
-    state: ContainerState = ContainerState()
 
 
 class SeenPodStatus(PodStatus, frozen=True):

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import NamedTuple
 
+from maitred.explain.billing.device_buckets import Device
 from maitred.explain.billing.document import Bill, BillPart, BillRow, Usage, Use
-from maitred.explain.billing.levels import Device
 from maitred.model.manifest.errors import InputError
 from maitred.model.policy import Policy, price_of
 from maitred.model.words import moment

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from maitred.explain.billing.levels import Device
+from maitred.explain.billing.device_buckets import Device
 from maitred.model.plan import Record
 from maitred.model.policy import API_VERSION
 from maitred.simulate.results import Bucket

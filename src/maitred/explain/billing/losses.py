@@ -13,7 +13,7 @@ import numpy as np
 from maitred.cluster.news import PodEnd
 from maitred.cluster.snapshot import NO_GROUP, Snapshot
 from maitred.decide.preemption.evictable import DEVICE_HOUR, EvictablePods
-from maitred.explain.billing.levels import DEAD, nodes_with
+from maitred.explain.billing.device_buckets import DEAD, nodes_with
 from maitred.model.plan import Eviction
 from maitred.model.policy import Policy
 from maitred.simulate.results import Bucket

@@ -16,7 +16,7 @@ from maitred.decide.ask import Ask, ask_of
 from maitred.decide.compile import managed_nodes
 from maitred.decide.context import Context
 from maitred.decide.preemption.evictable import NOT_KNOWN, EvictablePods
-from maitred.explain.remedies.effort import Effort
+from maitred.explain.remedies.attempt_budget import AttemptBudget
 from maitred.explain.remedies.rehearsal import NODES_PER_UNIT, PROBE_STEPS, RankedGroup, Rehearsal, by_shape
 from maitred.explain.situation import Situation
 from maitred.model.needs import Needs
@@ -49,7 +49,7 @@ class Survey:
         self.situation, self.snapshot, self.policy = situation, situation.snapshot, situation.policy
         self.now = round(situation.now.timestamp() * 1000)
         self.plan = situation.decided()
-        self.effort = Effort(EFFORT)
+        self.effort = AttemptBudget(EFFORT)
         self.rehearsal = Rehearsal(situation.cycle(), self.effort)
         self.waiting = [ranked for ranked in self.rehearsal.ranked_groups if ranked.waits]
         """Groups for which there is no room, in the order of their turns."""

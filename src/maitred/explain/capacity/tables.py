@@ -306,7 +306,7 @@ def _constraints(capacity: Capacity, width: int | None) -> Iterator[Text]:
     rows += [_constraint(capacity, each) for each in capacity.constraints]
     yield from _rows(rows, width)
     if any(each.because_hours is None for each in capacity.constraints):
-        yield Text("  TOTAL WAIT has the hours of other blockers too: only a ledger tells them apart.")
+        yield Text("  TOTAL WAIT includes hours for other blockers: only a ledger tells them apart.")
 
 
 def _constraint(capacity: Capacity, each: Constraint) -> Sequence[Cell]:

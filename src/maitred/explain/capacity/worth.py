@@ -69,7 +69,7 @@ def _forbidden(survey: Survey) -> Iterator[PreemptionWorth]:
             continue
         if not left or survey.effort.spent:
             survey.notes.append(
-                "more groups wait that may not evict any pod; what an eviction would gain them was not tried"
+                "more groups wait that may not evict any pod; what an eviction would give them was not tried"
             )
             return
         seen.add(kin)

@@ -13,9 +13,9 @@ from maitred.decide.seating import commit
 from maitred.decide.seats import Steps
 from maitred.explain.forecast.displacing import Holdings, Lesser, make_way
 from maitred.explain.forecast.groups import ForecastGroup
-from maitred.explain.forecast.outset import Outset
 from maitred.explain.forecast.room import RoomEstimate
-from maitred.explain.remedies.effort import Effort
+from maitred.explain.forecast.starting_point import StartingPoint
+from maitred.explain.remedies.attempt_budget import AttemptBudget
 from maitred.explain.remedies.rehearsal import NODES_PER_UNIT, PROBE_STEPS, STEPS_PER_UNIT
 
 LOOKS_PER_TRY = 16
@@ -44,7 +44,7 @@ class HeldPlaces:
 
 
 class FutureCluster:
-    def __init__(self, outset: Outset, effort: Effort) -> None:
+    def __init__(self, outset: StartingPoint, effort: AttemptBudget) -> None:
         self.outset, self.effort = outset, effort
         self.trial = Trial.of(outset.snapshot)
         self.room = RoomEstimate(self.trial, outset.context)

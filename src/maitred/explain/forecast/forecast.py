@@ -7,10 +7,10 @@ from math import floor
 from maitred.explain.forecast.estimate import Estimate
 from maitred.explain.forecast.future import Future, coalesced
 from maitred.explain.forecast.groups import ForecastGroup
-from maitred.explain.forecast.outset import Outset
 from maitred.explain.forecast.runs import NEVER
+from maitred.explain.forecast.starting_point import StartingPoint
 from maitred.explain.forecast.wording import assumptions, condition, in_its_way, no_estimate, span
-from maitred.explain.remedies.effort import Effort
+from maitred.explain.remedies.attempt_budget import AttemptBudget
 from maitred.explain.situation import Situation
 from maitred.model.plan import GroupVerdict
 from maitred.model.words import counted, moment
@@ -32,7 +32,7 @@ def estimate(situation: Situation, key: str) -> Estimate:
 
 def estimates(situation: Situation, keys: Iterable[str]) -> dict[str, Estimate]:
     """For several groups at little more than the price of one: futures show when everybody starts."""
-    outset, wanted = situation.once(Outset), tuple(dict.fromkeys(keys))
+    outset, wanted = situation.once(StartingPoint), tuple(dict.fromkeys(keys))
     verdicts = {verdict.group: verdict for verdict in outset.plan.decisions}
     waiting = {group.key for group in outset.groups if verdicts[group.key].verdict == "Waiting"}
     futures = roll(outset, [key for key in wanted if key in waiting])
@@ -63,7 +63,7 @@ class FutureOutcome:
         return self.starts.get(key, NEVER)
 
 
-def roll(outset: Outset, wanted: Sequence[str]) -> list[FutureOutcome]:
+def roll(outset: StartingPoint, wanted: Sequence[str]) -> list[FutureOutcome]:
     """First that in which nobody comes. Where it takes long, fewer others are looked at."""
     if not wanted:
         return []
@@ -71,7 +71,7 @@ def roll(outset: Outset, wanted: Sequence[str]) -> list[FutureOutcome]:
     for number, arrivals in enumerate(streams(outset)):
         if number > 1 and left * number < EFFORT - left:  # No room for one more like those before.
             break
-        effort = Effort(EFFORT_EACH)
+        effort = AttemptBudget(EFFORT_EACH)
         future = Future(outset, effort, number, arrivals)
         future.run(wanted)
         left -= EFFORT_EACH - effort.left
@@ -79,7 +79,7 @@ def roll(outset: Outset, wanted: Sequence[str]) -> list[FutureOutcome]:
     return outcomes
 
 
-def streams(outset: Outset) -> Iterator[Iterator[tuple[float, ForecastGroup]]]:
+def streams(outset: StartingPoint) -> Iterator[Iterator[tuple[float, ForecastGroup]]]:
     """Who comes, in each of the futures. One is enough where nobody does and all ends are known."""
     yield iter(())
     if len(outset.arrivals) or not outset.certain:
@@ -112,7 +112,7 @@ def range_of(starts: Sequence[float]) -> StartRange:
 # -- what is said --------------------------------------------------------------------------------------
 
 
-def told(outset: Outset, key: str, outcomes: Sequence[FutureOutcome]) -> Estimate:
+def told(outset: StartingPoint, key: str, outcomes: Sequence[FutureOutcome]) -> Estimate:
     found = range_of([outcome.start(key) for outcome in outcomes])
     blur = coalesced(len(outset.snapshot.nodes.names))
     sources = outset.tenants.sources(in_its_way(outset, key))
@@ -130,7 +130,7 @@ def told(outset: Outset, key: str, outcomes: Sequence[FutureOutcome]) -> Estimat
     )
 
 
-def not_seen(outset: Outset, key: str, until: float, assumed: tuple[str, ...]) -> Estimate:
+def not_seen(outset: StartingPoint, key: str, until: float, assumed: tuple[str, ...]) -> Estimate:
     """It starts in none of the futures, as far as they were looked at."""
     verdict = next(one for one in outset.situation.plan(explained=[key]).decisions if one.group == key)
     if verdict.verdict == "Impossible":
@@ -146,7 +146,7 @@ def not_seen(outset: Outset, key: str, until: float, assumed: tuple[str, ...]) -
     return Estimate(group=key, earliest=written(until), basis="known", assumptions=assumed, words=words)
 
 
-def given_places(outset: Outset, key: str, verdict: GroupVerdict) -> Estimate:
+def given_places(outset: StartingPoint, key: str, verdict: GroupVerdict) -> Estimate:
     """It starts at once, or when others have left who leave for it."""
     if verdict.verdict != "Preempting":
         now = written(outset.now)

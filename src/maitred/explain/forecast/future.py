@@ -14,9 +14,9 @@ from maitred.decide.agenda import Agenda, Turn
 from maitred.decide.ask import Assignment
 from maitred.explain.forecast.cluster import ForecastRun, FutureCluster
 from maitred.explain.forecast.groups import ForecastGroup, rest_of
-from maitred.explain.forecast.outset import Outset
 from maitred.explain.forecast.runs import NEVER, Floats, drawn
-from maitred.explain.remedies.effort import Effort
+from maitred.explain.forecast.starting_point import StartingPoint
+from maitred.explain.remedies.attempt_budget import AttemptBudget
 from maitred.simulate.events import EventLoop, Handler
 
 COALESCED, COALESCED_FROM = 1 / 200, 1_000
@@ -46,8 +46,8 @@ class Future(EventLoop[float]):
 
     def __init__(
         self,
-        outset: Outset,
-        effort: Effort,
+        outset: StartingPoint,
+        effort: AttemptBudget,
         draw: int,
         arrivals: Iterator[tuple[float, ForecastGroup]],
         last: Turn | None = None,

@@ -10,10 +10,10 @@ from maitred.explain.forecast.estimate import Orders, Shift
 from maitred.explain.forecast.forecast import EFFORT_EACH, written
 from maitred.explain.forecast.future import Future
 from maitred.explain.forecast.groups import ForecastGroup
-from maitred.explain.forecast.outset import Outset
 from maitred.explain.forecast.runs import NEVER
+from maitred.explain.forecast.starting_point import StartingPoint
 from maitred.explain.forecast.wording import assumptions, clock, in_its_way
-from maitred.explain.remedies.effort import Effort
+from maitred.explain.remedies.attempt_budget import AttemptBudget
 from maitred.explain.situation import Situation
 from maitred.model.policy import is_device
 from maitred.model.words import counted, moment
@@ -28,7 +28,7 @@ def orders(situation: Situation, large: str, effort: int = EFFORT_EACH) -> Order
 
     The effort is for each of the futures; who has little time looks less far.
     """
-    outset = situation.once(Outset)
+    outset = situation.once(StartingPoint)
     group = next((group for group in outset.waiting if group.key == large and group.ask.need), None)
     if group is None:
         return Orders(group=large, words="it does not wait for room")
@@ -42,10 +42,10 @@ def orders(situation: Situation, large: str, effort: int = EFFORT_EACH) -> Order
     return compared(outset, group, as_now, holding, known)
 
 
-def future(outset: Outset, effort: int, last: ForecastGroup | None = None) -> Future:
+def future(outset: StartingPoint, effort: int, last: ForecastGroup | None = None) -> Future:
     """With nobody who comes after the last, if one is given."""
     arrivals = outset.arrivals.stream(0.0)
-    return Future(outset, Effort(effort), 0, arrivals, None if last is None else last.turn)
+    return Future(outset, AttemptBudget(effort), 0, arrivals, None if last is None else last.turn)
 
 
 def never(future: Future, now: float) -> str:
@@ -57,7 +57,7 @@ def never(future: Future, now: float) -> str:
 
 
 def compared(
-    outset: Outset, large: ForecastGroup, as_now: Future, holding: Future, known: tuple[str, ...]
+    outset: StartingPoint, large: ForecastGroup, as_now: Future, holding: Future, known: tuple[str, ...]
 ) -> Orders:
     for future in (as_now, holding):
         future.run([large.key])
@@ -89,7 +89,7 @@ def shift(key: str, before: float, after: float) -> Shift:
     return Shift(key, moment(floor(before)), moment(floor(after)), round((after - before) / HOUR, 2))
 
 
-def device_seconds(outset: Outset, stays: Iterable[ForecastRun], until: float) -> float:
+def device_seconds(outset: StartingPoint, stays: Iterable[ForecastRun], until: float) -> float:
     """What those who sit down have of devices until then."""
     total, snapshot = 0.0, outset.snapshot
     for stay in stays:

@@ -7,8 +7,8 @@ import numpy as np
 
 from maitred.cluster.nodes import Mask
 from maitred.explain.forecast.ends import Source
-from maitred.explain.forecast.outset import Outset
 from maitred.explain.forecast.runs import NEVER
+from maitred.explain.forecast.starting_point import StartingPoint
 from maitred.model.plan import GroupVerdict
 from maitred.model.policy import is_device
 from maitred.model.words import counted
@@ -16,7 +16,7 @@ from maitred.model.words import counted
 MINUTE = 60.0
 
 
-def in_its_way(outset: Outset, key: str) -> Mask:
+def in_its_way(outset: StartingPoint, key: str) -> Mask:
     """Tenants that hold devices of the kind that the group asks for; of a group that asks for none, all."""
     snapshot, policy, tenants = outset.snapshot, outset.policy, outset.tenants
     asked = {
@@ -54,7 +54,7 @@ ENDING: dict[Source, str] = {
 """The same, as far as it lets somebody start."""
 
 
-def assumptions(outset: Outset, sources: Counter[Source]) -> tuple[str, ...]:
+def assumptions(outset: StartingPoint, sources: Counter[Source]) -> tuple[str, ...]:
     ending = [
         f"{counted(sources[source], noun)} {words}"
         for source, (noun, words) in RUNNING.items()
@@ -63,7 +63,7 @@ def assumptions(outset: Outset, sources: Counter[Source]) -> tuple[str, ...]:
     return (*ending, coming(outset), "nodes stay as they are")
 
 
-def coming(outset: Outset) -> str:
+def coming(outset: StartingPoint) -> str:
     arrivals = outset.arrivals
     if not len(arrivals):
         return "no new groups arrive: there is no history of arrivals"
@@ -89,7 +89,7 @@ def clock(at: float, beside: float) -> str:
     return moment.strftime("%H:%M" if moment.date() == known.date() else "%Y-%m-%d %H:%M")
 
 
-def condition(outset: Outset, sources: Counter[Source]) -> str:
+def condition(outset: StartingPoint, sources: Counter[Source]) -> str:
     ends = [words for source, words in ENDING.items() if sources[source]]
     if len(outset.ripening):
         ends.append("or are evicted for it after their protected run time")

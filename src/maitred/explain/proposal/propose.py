@@ -153,7 +153,7 @@ class Asked:
 
     def _notes(self, proposed: ProposedGroup, outcome: Outcome) -> Iterator[str]:
         if not self.supposition.by_options and self._exists(proposed):
-            yield f"{proposed.title} exists already: this answer is for a second one beside it"
+            yield f"{proposed.title} already exists: this answer is for a second one"
         named = {pod.spec.scheduler_name for pod in self.supposition.pods}
         own = self.situation.scheduler
         if own is not None and named != {own} and not self.supposition.by_options:

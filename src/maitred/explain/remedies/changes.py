@@ -258,7 +258,7 @@ class SmallerRequest:
         if self.alike and 0 < self.aside < self.after:
             own = [text(self.resource, amount - self.aside) for amount in (self.after, self.before)]
             aside = f"{text(self.resource, self.aside)} for overhead, sidecars or init containers"
-            change = f"ask for {own[0]} instead of {own[1]} {self.resource}{each}, beside {aside}"
+            change = f"ask for {own[0]} instead of {own[1]} {self.resource}{each}, in addition to {aside}"
         if not self.alike:
             change = f"ask for at most {after} {self.resource} for each member, instead of up to {before}"
         detail = {"kind": "request", "resource": self.resource, "from": before, "to": after}

@@ -14,8 +14,8 @@ from maitred.decide.attempt import quorum_of
 from maitred.decide.compile import make_rules
 from maitred.decide.seating import commit
 from maitred.explain.remedies.added import Pattern, with_copies
+from maitred.explain.remedies.attempt_budget import Latest
 from maitred.explain.remedies.changes import Change, MoreNodes, with_cost
-from maitred.explain.remedies.effort import Latest
 from maitred.explain.remedies.rehearsal import RankedGroup, Rehearsal
 from maitred.model.node import HOSTNAME
 from maitred.model.policy import health_taints, is_device

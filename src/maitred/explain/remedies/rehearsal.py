@@ -23,7 +23,7 @@ from maitred.decide.screen import screen
 from maitred.decide.seating import commit, per_node
 from maitred.decide.seats import Steps
 from maitred.explain.cycle import ExplainedCycle
-from maitred.explain.remedies.effort import Effort, Memory
+from maitred.explain.remedies.attempt_budget import AttemptBudget, Memory
 from maitred.explain.remedies.rerun import rerun
 from maitred.model.plan import Bind, Blocker, Verdict
 from maitred.model.policy import grace_limit
@@ -103,7 +103,7 @@ def by_shape(seats: Iterable[list[tuple[int, int]]]) -> list[tuple[int, Rows, In
 class Rehearsal:
     """Changes are tried on one cycle that was decided: who had a turn, what was seated, and what is left."""
 
-    def __init__(self, cycle: ExplainedCycle, effort: Effort) -> None:
+    def __init__(self, cycle: ExplainedCycle, effort: AttemptBudget) -> None:
         self.cycle, self.plan, self.snapshot = cycle, cycle.decided, cycle.snapshot
         self._decisions = self.plan.decisions
         self.context, self.policy = cycle.context, cycle.context.policy

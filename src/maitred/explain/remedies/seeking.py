@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import msgspec
 
+from maitred.explain.remedies.attempt_budget import AttemptBudget
 from maitred.explain.remedies.changes import Change
-from maitred.explain.remedies.effort import Effort
 from maitred.explain.remedies.finder import Finder
 from maitred.explain.remedies.rehearsal import RankedGroup, Rehearsal
 from maitred.explain.situation import Situation
@@ -43,7 +43,7 @@ class Seeking:
     """Of one situation; see `Situation.once`."""
 
     def __init__(self, situation: Situation) -> None:
-        self.rehearsal = Rehearsal(situation.cycle(), Effort(0))
+        self.rehearsal = Rehearsal(situation.cycle(), AttemptBudget(0))
         self._finder = Finder(self.rehearsal)
         self._found: dict[int, Sought] = {}
         self.worked = 0
@@ -62,7 +62,7 @@ class Seeking:
 
     def sought(self, ranked: RankedGroup) -> Sought:
         if ranked.index not in self._found:
-            self.rehearsal.effort = effort = Effort(EFFORT_FOR_ONE)
+            self.rehearsal.effort = effort = AttemptBudget(EFFORT_FOR_ONE)
             changes = tuple(self._finder.changes(ranked))
             self.worked += effort.worked
             self._found[ranked.index] = Sought(ranked, changes, effort.cut)

@@ -43,8 +43,7 @@ MOST_LEAVES = 4
 ROUND = {CPU: amount(CPU, "1"), MEMORY: amount(MEMORY, "1Gi")}
 """Nodes of one kind differ in what their system keeps for itself."""
 OWN_RULES = (
-    "the rules of its members among each other (anti-affinity, spread, ports, volumes or slices) allow "
-    "no more"
+    "the rules between its own members (anti-affinity, spread, ports, volumes or slices) allow no more"
 )
 
 RULES_OF_PARTS = "the quorums and levels of its parts, or the rules of its members, allow no more"

@@ -59,7 +59,7 @@ def past_group(key: str, pods: Sequence[SeenPod], names: Names) -> Group:
 def of_declared(key: str, names: Names) -> Why:
     declared = names.find(PodGroup, key)
     group = Group(key) if declared is None else group_from_pod_group(declared)
-    created = f"PodGroup {key} exists, but none of its pods"
+    created = f"PodGroup {key} exists, but it has no pods"
     return Why(group=key, state="NoPods", quorum=group.quorum, quorum_from=group.origin, notes=(created,))
 
 

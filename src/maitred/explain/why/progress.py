@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from maitred.cluster.leaving import LATE
-from maitred.explain.why.seen import ContainerStatus, Ended, Seen, SeenEvent, SeenPod, WaitingContainer
+from maitred.explain.why.seen import Seen, SeenEvent, SeenPod
+from maitred.model.container_status import ContainerStatus, EndedContainer, WaitingContainer
 from maitred.model.meta import Timestamp, key_of
 from maitred.model.node import ContainerImage
 from maitred.model.plan import Record
@@ -260,7 +261,7 @@ def failure_words(pod: SeenPod) -> str:
     return f"failed: {said}" if said else "failed"
 
 
-def exit_words(ended: Ended) -> str:
+def exit_words(ended: EndedContainer) -> str:
     reason = f" ({ended.reason})" if ended.reason not in ("", "Error", "Completed") else ""
     return f"exit code {ended.exit_code}{reason}"
 

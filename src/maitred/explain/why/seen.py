@@ -8,44 +8,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from maitred.explain.floorplan import SaidCondition
+from maitred.model.container_status import ContainerStatus
 from maitred.model.group import PodGroup
 from maitred.model.meta import Lean, ObjectMeta, Timestamp, key_of
 from maitred.model.pod import Pod, PodStatus
 
 FAILED_CREATE = "FailedCreate"
 """The reason of events about workloads whose pods are refused: a quota, an admission webhook."""
-
-
-class Running(Lean, frozen=True):
-    started_at: Timestamp | None = None
-
-
-class WaitingContainer(Lean, frozen=True):
-    """Of a container that does not run yet."""
-
-    reason: str = ""
-    message: str = ""
-
-
-class Ended(Lean, frozen=True):
-    exit_code: int = 0
-    reason: str = ""
-    finished_at: Timestamp | None = None
-
-
-class ContainerState(Lean, frozen=True):
-    waiting: WaitingContainer | None = None
-    running: Running | None = None
-    terminated: Ended | None = None
-
-
-class ContainerStatus(Lean, frozen=True):
-    name: str = ""
-    image: str = ""
-    ready: bool = False
-    restart_count: int = 0
-    state: ContainerState = ContainerState()
-    last_state: ContainerState = ContainerState()
 
 
 class SeenPodStatus(PodStatus, frozen=True):

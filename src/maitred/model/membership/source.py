@@ -5,14 +5,7 @@ from typing import NamedTuple
 POD_GROUP, MARKS, OWNER, ALONE = "PodGroup", "maitred.dev", "owner", "pod"
 """Titles of sources that are no kinds: PodGroups of Kubernetes, our own marks, a controller of a kind that we
 do not read, and no source at all. A pod of no group is a group of one, called like the pod."""
-JOB, JOB_SET, WORKER_SET, RAY_CLUSTER, MPI_JOB, VOLCANO_JOB = (
-    "Job",
-    "JobSet",
-    "LeaderWorkerSet",
-    "RayCluster",
-    "MPIJob",
-    "Job.batch.volcano.sh",
-)
+JOB, JOB_SET, WORKER_SET, RAY_CLUSTER, MPI_JOB = "Job", "JobSet", "LeaderWorkerSet", "RayCluster", "MPIJob"
 
 Indexes = tuple[int, int | None]
 """The first and the last index of a Job that is meant; None: whatever is the last."""

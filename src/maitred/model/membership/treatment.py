@@ -79,12 +79,12 @@ PREFERRED = honoured("members in one domain of this node label if there is room"
 PREEMPTION = "maitred preempts by priority alone; give the pods a PriorityClass that ranks accordingly"
 KUEUE_ORDER = "it orders the queues of Kueue; maitred goes by the PriorityClass of the pods"
 NO_WAITING = "maitred binds no part of a gang, so nothing waits that could time out"
-OWN_REQUESTS = "maitred seats the quorum only where the requests of its pods fit, which is stricter"
+OWN_REQUESTS = "maitred places the quorum only where the requests of its pods fit, which is stricter"
 SUBGROUPS = "the members are one group: no part of it has a quorum or a domain of its own"
 CLASS_OF_GROUP = honoured("the priority of the group, if there is such a class; its pods must have the same")
 SLICES = honoured("each slice of the members in one domain of this node label")
 SLICE_SIZE = honoured("how many members are a slice")
-WHOLE_DEVICES = "maitred gives whole devices; the pod asks for none and gets none"
+WHOLE_DEVICES = "maitred allocates only whole devices, so this pod gets none"
 WRITTEN_BY_KAI = needless("KAI writes it to tell what it did")
 
 
@@ -122,7 +122,9 @@ KEYS_OF_OTHERS: tuple[KeyRow, ...] = (
         VOLCANO,
         "volcano.sh/",
         preemptable=exempting("true", "false"),
-        sla_waiting_time=ignored("within one priority, maitred goes by age; no group overtakes for waiting"),
+        sla_waiting_time=ignored(
+            "within one priority, the older group goes first; a long wait changes nothing"
+        ),
         cooldown_time=ignored("maitred may preempt a group right after it has started"),
     ),
     # Kueue
@@ -130,8 +132,8 @@ KEYS_OF_OTHERS: tuple[KeyRow, ...] = (
         KUEUE,
         "kueue.x-k8s.io/",
         queue_name=approximated(
-            "where Kueue runs beside maitred, it admits and maitred seats; without Kueue it is kept as a "
-            "name, and no quota is enforced"
+            "if Kueue runs beside maitred, Kueue admits the workload and maitred places it; without Kueue it "
+            "is only a name, and no quota is enforced"
         ),
         priority_class=ignored(
             "it orders the queues of Kueue; maitred goes by the PriorityClass of the pods"
@@ -141,7 +143,7 @@ KEYS_OF_OTHERS: tuple[KeyRow, ...] = (
         pod_group_fast_admission=honoured("the group may start with its first pod"),
         podset_required_topology=REQUIRED,
         podset_preferred_topology=PREFERRED,
-        podset_unconstrained_topology=needless("members may be anywhere, as without it"),
+        podset_unconstrained_topology=needless("members may be placed anywhere, as without this key"),
         podset_slice_required_topology=SLICES,
         podset_slice_size=SLICE_SIZE,
         podset_slice_required_topology_constraints=Treated(
@@ -154,7 +156,7 @@ KEYS_OF_OTHERS: tuple[KeyRow, ...] = (
                 "wider layers do not count"
             ),
         ),
-        podset_group_name=ignored("maitred holds no two parts of a workload to one domain by name"),
+        podset_group_name=ignored("maitred cannot keep two named parts of a workload in one domain"),
         job_min_parallelism=ignored(
             "the quorum is that of the Job; set maitred.dev/min-count to let it start with fewer"
         ),
@@ -185,7 +187,7 @@ KEYS_OF_OTHERS: tuple[KeyRow, ...] = (
     *_keys(
         KAI,
         "kai.scheduler/",
-        node_pool=ignored("maitred seats on all nodes; give the pods a node selector"),
+        node_pool=ignored("maitred uses all nodes; give the pods a node selector"),
         task_priority=ignored("members of one shape go by their index, then by their age"),
         skip_podgrouper=needless("maitred has no podgrouper"),
         top_owner_metadata=WRITTEN_BY_KAI,
@@ -203,7 +205,7 @@ KEYS_OF_OTHERS: tuple[KeyRow, ...] = (
         "gang.scheduling.koordinator.sh/",
         name=NAMES_GROUP,
         min_available=COUNTS,
-        total_number=needless("the pods that there are are counted"),
+        total_number=needless("all pods that exist are counted"),
         mode=ignored("a gang is bound as a whole or not at all", "Strict"),
         groups=ignored("gangs are not tied to each other; put the pods into one gang"),
         match_policy=approximated("members that run or have succeeded count", "once-satisfied"),

@@ -16,9 +16,8 @@ from maitred.sandbox.apiserver.kinds.pods import PODS
 from maitred.sandbox.apiserver.kinds.priorities import PRIORITY_CLASSES
 from maitred.sandbox.apiserver.kinds.strategy import Strategy
 from maitred.sandbox.apiserver.kinds.volumes import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
-from maitred.sandbox.apiserver.schema.catalogue import struct
+from maitred.sandbox.apiserver.schema.catalogue import LOADER, struct
 from maitred.sandbox.apiserver.schema.types import Body
-from maitred.sandbox.apiserver.yamltext import LOADER
 
 GROUPS = {
     "apiextensions": "apiextensions.k8s.io",

@@ -3,7 +3,6 @@
 from typing import Any
 
 import msgspec
-import yaml
 
 from maitred.sandbox.apiserver import refusals
 from maitred.sandbox.apiserver.call import Call
@@ -16,12 +15,11 @@ from maitred.sandbox.apiserver.schema.defaults import fill
 from maitred.sandbox.apiserver.schema.protobuf import ProtobufError, read_protobuf
 from maitred.sandbox.apiserver.schema.scalars import Misfit
 from maitred.sandbox.apiserver.schema.types import Body, Struct
-from maitred.sandbox.apiserver.store import decode, encode
-from maitred.sandbox.apiserver.yamltext import YamlError, read_yaml
+from maitred.sandbox.apiserver.store import decode
 
 
 def parse(data: bytes, media: str, type: Struct) -> Body:
-    """What was sent, as an object. Only protobuf needs to know the type; YAML has become JSON before."""
+    """What was sent, as an object. Only protobuf needs to know the type."""
     # Definitions have schemas within, and no client of ours sends those in protobuf.
     readable = CUSTOM_OBJECTS if type.custom or type.name.startswith("apiextensions.") else OBJECTS
     if media not in ("", *readable):
@@ -43,23 +41,6 @@ def parse_json(data: bytes) -> Any:
         return decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise bad_request(f"the object provided is unrecognized (must be of type JSON): {error}") from None
-
-
-def is_json(data: bytes) -> bool:
-    try:
-        decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return False
-    return True
-
-
-def json_of(data: bytes) -> bytes:
-    """YAML as JSON."""
-    try:
-        return encode(read_yaml(data))
-    except (YamlError, yaml.YAMLError, ValueError, TypeError, OverflowError) as error:
-        problem = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise bad_request(f"the object provided is unrecognized (must be of type YAML): {problem}") from None
 
 
 def as_object(value: Any) -> Body:

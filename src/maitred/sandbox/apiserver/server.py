@@ -18,15 +18,15 @@ from maitred.sandbox.apiserver.authorization import Authorizer
 from maitred.sandbox.apiserver.builtin import BUILTIN, DEFINED
 from maitred.sandbox.apiserver.call import Call
 from maitred.sandbox.apiserver.connections import Connections, serving
-from maitred.sandbox.apiserver.customs import Customs
+from maitred.sandbox.apiserver.custom_kinds import CustomKinds
 from maitred.sandbox.apiserver.deletion import Deletion
-from maitred.sandbox.apiserver.front import Front
 from maitred.sandbox.apiserver.kinds.kind import Kind
 from maitred.sandbox.apiserver.kinds.priorities import SYSTEM_CLASSES
 from maitred.sandbox.apiserver.lists import Lists
 from maitred.sandbox.apiserver.objects import Objects
 from maitred.sandbox.apiserver.pages import Pages
 from maitred.sandbox.apiserver.receiving import conformed
+from maitred.sandbox.apiserver.request_handler import ApiRequests
 from maitred.sandbox.apiserver.reviews import Authenticate, Reviews
 from maitred.sandbox.apiserver.schema.times import now
 from maitred.sandbox.apiserver.schema.types import Body
@@ -133,17 +133,17 @@ def listening(port: int) -> socket.socket:
     return listener
 
 
-def assemble(store: Store, authenticate: Authenticate, url: str) -> Front:
+def assemble(store: Store, authenticate: Authenticate, url: str) -> ApiRequests:
     served, authorizer, admission = Served(BUILTIN), Authorizer(store), Admission(store)
     objects = Objects(store, admission)
     deletion = Deletion(objects, admission)
     budgets = find(served, "PodDisruptionBudget")
     subresources = Subresources(objects, deletion, admission, find(served, "Pod"), budgets)
     verbs = Verbs(objects, Lists(store), deletion, subresources, Reviews(authenticate, authorizer))
-    store.shelf(DEFINED.shelf).listen(Customs(served, objects).follow)
+    store.shelf(DEFINED.shelf).listen(CustomKinds(served, objects).follow)
     furnish(objects, served)
     address = url.partition("://")[2]
-    return Front(authenticate, authorizer, served, store, verbs, Pages(served, address))
+    return ApiRequests(authenticate, authorizer, served, store, verbs, Pages(served, address))
 
 
 def find(served: Served, name: str) -> Kind:

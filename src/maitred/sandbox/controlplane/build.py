@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from maitred.sandbox.controlplane.telling import Progress, telling
+from maitred.sandbox.controlplane.progress_lines import Progress, telling
 from maitred.sandbox.controlplane.toolchain import Go, UnavailableError, cache_directory, find_go
 from maitred.sandbox.controlplane.versions import ETCD, PROGRAMS, Release
 

@@ -19,7 +19,7 @@ from maitred.sandbox.controlplane import commands
 from maitred.sandbox.controlplane.build import CERTIFICATES, programs
 from maitred.sandbox.controlplane.commands import CLIENT_QPS, HOST, Command, Server
 from maitred.sandbox.controlplane.process import Process
-from maitred.sandbox.controlplane.telling import Progress
+from maitred.sandbox.controlplane.progress_lines import Progress
 from maitred.sandbox.controlplane.versions import Release
 from maitred.sandbox.controlplane.workspace import workspace
 from maitred.sandbox.kubeconfig import write_kubeconfig

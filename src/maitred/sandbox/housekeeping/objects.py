@@ -6,13 +6,15 @@ from msgspec import field
 
 from maitred.kube.resources import Resource
 from maitred.kube.wire import Condition, WatchedMeta, WatchedOwner, WatchedPod, WatchedPodStatus
+from maitred.model.budget import BudgetSpec
+from maitred.model.container_status import ContainerStatus
+from maitred.model.group import PodGroupSpec
 from maitred.model.meta import Lean, Timestamp
 from maitred.model.node import Node as PlainNode
 from maitred.model.node import NodeCondition as PlainNodeCondition
 from maitred.model.node import NodeStatus as PlainNodeStatus
 from maitred.model.pod import PodSpec as PlainPodSpec
 from maitred.model.pod import Toleration as PlainToleration
-from maitred.model.selector import LabelSelector
 
 Json = dict[str, Any]
 
@@ -56,21 +58,6 @@ class Anything(Lean, frozen=True):
 
 class Toleration(PlainToleration, frozen=True):
     toleration_seconds: int | None = None
-
-
-class Terminated(Lean, frozen=True):
-    exit_code: int = 0
-    finished_at: Timestamp | None = None
-
-
-class ContainerState(Lean, frozen=True):
-    terminated: Terminated | None = None
-
-
-class ContainerStatus(Lean, frozen=True):
-    name: str = ""
-    restart_count: int = 0
-    state: ContainerState = ContainerState()
 
 
 class PodSpec(PlainPodSpec, frozen=True):
@@ -161,14 +148,6 @@ class Namespace(Lean, frozen=True):
     spec: NamespaceSpec = NamespaceSpec()
 
 
-class GangPolicy(Lean, frozen=True):
-    min_count: int = 0
-
-
-class GroupPolicy(Lean, frozen=True):
-    gang: GangPolicy | None = None
-
-
 class ControllerReference(Lean, frozen=True):
     api_group: str = ""
     kind: str = ""
@@ -185,24 +164,9 @@ class Workload(Lean, frozen=True):
     spec: WorkloadSpec = WorkloadSpec()
 
 
-class WorkloadReference(Lean, frozen=True):
-    workload_name: str = ""
-
-
-class GroupSpec(Lean, frozen=True):
-    workload_ref: WorkloadReference = WorkloadReference()
-    scheduling_policy: GroupPolicy = GroupPolicy()
-
-
 class PodGroup(Lean, frozen=True):
     metadata: Meta
-    spec: GroupSpec = GroupSpec()
-
-
-class BudgetSpec(Lean, frozen=True):
-    selector: LabelSelector | None = None
-    min_available: int | str | None = None
-    max_unavailable: int | str | None = None
+    spec: PodGroupSpec = PodGroupSpec()
 
 
 class BudgetStatus(Lean, frozen=True, omit_defaults=False):

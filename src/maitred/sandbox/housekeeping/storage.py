@@ -3,86 +3,53 @@
 from collections.abc import Iterable
 
 from maitred.kube.resources import VOLUME_CLAIMS
-from maitred.model.meta import Lean
+from maitred.model.pod import Resources
 from maitred.model.quantity import STORAGE, amount
-from maitred.model.selector import LabelSelector, matches, selector_of
-from maitred.model.storage import SELECTED_NODE
+from maitred.model.selector import matches, selector_of
+from maitred.model.storage import (
+    OLD_CLASS,
+    SELECTED_NODE,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    StoragePhase,
+)
 from maitred.sandbox.housekeeping.objects import Json, Meta
 
-BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
-CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
-
-Quantities = dict[str, str | int]
 
 
-class Resources(Lean, frozen=True):
-    requests: Quantities = {}
-
-
-class ClaimSpec(Lean, frozen=True):
+class ClaimStatus(StoragePhase, frozen=True):
     access_modes: tuple[str, ...] = ()
-    resources: Resources = Resources()
-    storage_class_name: str | None = None
-    selector: LabelSelector | None = None
-    volume_mode: str = "Filesystem"
-    volume_name: str = ""
+    capacity: Resources = {}
 
 
-class ClaimStatus(Lean, frozen=True):
-    phase: str = ""
-    access_modes: tuple[str, ...] = ()
-    capacity: Quantities = {}
-
-
-class Claim(Lean, frozen=True):
+class Claim(PersistentVolumeClaim, frozen=True, kw_only=True):
     metadata: Meta
-    spec: ClaimSpec = ClaimSpec()
     status: ClaimStatus = ClaimStatus()
 
     @property
     def storage_class(self) -> str:
-        return self.metadata.annotations.get(CLASS_ANNOTATION) or self.spec.storage_class_name or ""
+        return self.metadata.annotations.get(OLD_CLASS) or self.spec.storage_class_name or ""
 
     @property
     def size(self) -> int:
         return amount(STORAGE, self.spec.resources.requests.get(STORAGE, 0))
 
 
-class ClaimReference(Lean, frozen=True):
-    namespace: str = ""
-    name: str = ""
-    uid: str = ""
-
-
-class VolumeSpec(Lean, frozen=True):
-    capacity: Quantities = {}
-    access_modes: tuple[str, ...] = ()
-    storage_class_name: str = ""
-    volume_mode: str = "Filesystem"
-    claim_ref: ClaimReference | None = None
-
-
-class VolumeStatus(Lean, frozen=True):
-    phase: str = ""
-
-
-class PersistentVolume(Lean, frozen=True):
+class Volume(PersistentVolume, frozen=True, kw_only=True):
     metadata: Meta
-    spec: VolumeSpec = VolumeSpec()
-    status: VolumeStatus = VolumeStatus()
 
     @property
     def size(self) -> int:
         return amount(STORAGE, self.spec.capacity.get(STORAGE, 0))
 
 
-class StorageClass(Lean, frozen=True):
+class VolumeClass(StorageClass, frozen=True, kw_only=True):
     metadata: Meta
-    volume_binding_mode: str = "Immediate"
 
 
-def is_kept_for(volume: PersistentVolume, claim: Claim) -> bool:
+def is_kept_for(volume: Volume, claim: Claim) -> bool:
     """By name, and by UID as far as it says one."""
     kept = volume.spec.claim_ref
     return (
@@ -92,7 +59,7 @@ def is_kept_for(volume: PersistentVolume, claim: Claim) -> bool:
     )
 
 
-def satisfies(volume: PersistentVolume, claim: Claim) -> bool:
+def satisfies(volume: Volume, claim: Claim) -> bool:
     """What even a claim that names its volume must ask no more than."""
     return (
         volume.metadata.deletion_timestamp is None
@@ -103,7 +70,7 @@ def satisfies(volume: PersistentVolume, claim: Claim) -> bool:
     )
 
 
-def best_volume(claim: Claim, volumes: Iterable[PersistentVolume], waits: bool) -> PersistentVolume | None:
+def best_volume(claim: Claim, volumes: Iterable[Volume], waits: bool) -> Volume | None:
     """One that is kept for the claim, else the smallest that will do; a claim that waits for its first
     consumer only gets what was kept for it."""
     fitting = [volume for volume in volumes if satisfies(volume, claim)]
@@ -121,7 +88,7 @@ def best_volume(claim: Claim, volumes: Iterable[PersistentVolume], waits: bool) 
     return min(free, key=lambda volume: (volume.size, volume.metadata.name), default=None)
 
 
-def waits_for_consumer(claim: Claim, classes: dict[str, StorageClass]) -> bool:
+def waits_for_consumer(claim: Claim, classes: dict[str, VolumeClass]) -> bool:
     found = classes.get(claim.storage_class)
     waits = found is not None and found.volume_binding_mode == "WaitForFirstConsumer"
     return waits and SELECTED_NODE not in claim.metadata.annotations

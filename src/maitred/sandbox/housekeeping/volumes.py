@@ -7,15 +7,15 @@ done and completed, so nothing is remembered between them.
 import asyncio
 
 from maitred.kube.resources import PODS, STORAGE_CLASSES, VOLUME_CLAIMS, VOLUMES
+from maitred.model.storage import BIND_COMPLETED
 from maitred.sandbox.housekeeping.api import ControllerApi
 from maitred.sandbox.housekeeping.cache import Index, ObjectCache, key_of
 from maitred.sandbox.housekeeping.objects import Json, Pod
 from maitred.sandbox.housekeeping.storage import (
-    BIND_COMPLETED,
     BOUND_BY_CONTROLLER,
     Claim,
-    PersistentVolume,
-    StorageClass,
+    Volume,
+    VolumeClass,
     best_volume,
     is_kept_for,
     reference,
@@ -32,8 +32,8 @@ class VolumeController:
     def __init__(self, stock: ObjectCache, api: ControllerApi) -> None:
         self._api = api
         self._claims = stock.shelf(VOLUME_CLAIMS, Claim)
-        self._volumes = stock.shelf(VOLUMES, PersistentVolume)
-        self._classes = stock.shelf(STORAGE_CLASSES, StorageClass)
+        self._volumes = stock.shelf(VOLUMES, Volume)
+        self._classes = stock.shelf(STORAGE_CLASSES, VolumeClass)
         self._pods = stock.shelf(PODS, Pod)
         self._pods_in = Index(self._pods, namespace_with_claims)
         # One at a time: two claims must not choose the same volume.
@@ -62,7 +62,7 @@ class VolumeController:
             if old is not None and is_kept_for(volume, old):
                 self._volume_queue.add(volume.metadata.name)
 
-    def _volume_told(self, old: PersistentVolume | None, new: PersistentVolume | None) -> None:
+    def _volume_told(self, old: Volume | None, new: Volume | None) -> None:
         volume = new or old
         assert volume is not None
         self._volume_queue.add(volume.metadata.name)
@@ -71,7 +71,7 @@ class VolumeController:
             if unbound or claim.spec.volume_name == volume.metadata.name:
                 self._claim_queue.add(key)
 
-    def _class_told(self, old: StorageClass | None, new: StorageClass | None) -> None:
+    def _class_told(self, old: VolumeClass | None, new: VolumeClass | None) -> None:
         for key, claim in self._claims.items.items():
             if claim.status.phase != "Bound":
                 self._claim_queue.add(key)
@@ -118,12 +118,12 @@ class VolumeController:
         elif claim.status.phase != "Lost":
             await self._claim_phase(claim, {"phase": "Lost", "accessModes": None, "capacity": None})
 
-    async def _bind(self, claim: Claim, volume: PersistentVolume) -> None:
+    async def _bind(self, claim: Claim, volume: Volume) -> None:
         kept = volume.spec.claim_ref
         if kept is None or kept.uid != claim.metadata.uid:
             ours = {"annotations": {BOUND_BY_CONTROLLER: "yes"}} if kept is None else {}
             body: Json = {"metadata": ours, "spec": {"claimRef": reference(claim)}}
-            volume = await self._api.merge(VOLUMES, volume.metadata, body, PersistentVolume)
+            volume = await self._api.merge(VOLUMES, volume.metadata, body, Volume)
             self._volumes.learn(volume)
         if volume.status.phase != "Bound":
             await self._volume_phase(volume, "Bound")
@@ -172,22 +172,20 @@ class VolumeController:
         else:
             self._claim_queue.add(key_of(claim.metadata))
 
-    async def _unbind(self, volume: PersistentVolume) -> None:
+    async def _unbind(self, volume: Volume) -> None:
         """Its claim has another volume. If it was a user who kept it for the claim, it stays kept by name."""
         ours = BOUND_BY_CONTROLLER in volume.metadata.annotations
         body: Json = {"spec": {"claimRef": None if ours else {"uid": None, "resourceVersion": None}}}
         if ours:
             body["metadata"] = {"annotations": {BOUND_BY_CONTROLLER: None}}
-        volume = await self._api.merge(VOLUMES, volume.metadata, body, PersistentVolume)
+        volume = await self._api.merge(VOLUMES, volume.metadata, body, Volume)
         self._volumes.learn(volume)
         await self._volume_phase(volume, "Available")
 
-    async def _volume_phase(self, volume: PersistentVolume, phase: str) -> None:
+    async def _volume_phase(self, volume: Volume, phase: str) -> None:
         if volume.status.phase != phase:
             body = {"status": {"phase": phase}}
-            self._volumes.learn(
-                await self._api.merge(VOLUMES, volume.metadata, body, PersistentVolume, "status")
-            )
+            self._volumes.learn(await self._api.merge(VOLUMES, volume.metadata, body, Volume, "status"))
 
 
 def claims_of(pod: Pod) -> list[str]:

@@ -3,14 +3,15 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from maitred.model.needs import HostPort, host_ports
 from maitred.model.node import tolerates
-from maitred.model.pod import ContainerPort, NodeSelectorTerm
+from maitred.model.pod import NodeSelectorTerm
+from maitred.model.quantity import PODS
+from maitred.model.requests import Amounts, amounts, pod_requests
 from maitred.model.selector import holds
-from maitred.sandbox.kubelets.amounts import Amounts, amounts, is_sidecar, requests
 from maitred.sandbox.kubelets.objects import Node, Pod
 
 FIRST = {"cpu": 0, "memory": 1, "ephemeral-storage": 2}
-ANY_ADDRESS = "0.0.0.0"
 NODE_AFFINITY = "NodeAffinity"
 
 
@@ -26,7 +27,7 @@ class NodeRoom:
 
     requested: dict[str, Amounts] = field(default_factory=dict)
     """By pod UID."""
-    ports: dict[str, tuple[ContainerPort, ...]] = field(default_factory=dict)
+    ports: dict[str, tuple[HostPort, ...]] = field(default_factory=dict)
     used: Amounts = field(default_factory=dict)
 
     def __contains__(self, uid: str) -> bool:
@@ -37,7 +38,7 @@ class NodeRoom:
         self.requested[pod.metadata.uid] = needed
         for resource, amount in needed.items():
             self.used[resource] = self.used.get(resource, 0) + amount
-        if ports := tuple(host_ports(pod)):
+        if ports := host_ports(pod.spec):
             self.ports[pod.metadata.uid] = ports
 
     def free(self, uid: str) -> None:
@@ -55,7 +56,7 @@ def reasons(pod: Pod, node: Node, room: NodeRoom) -> Iterator[Rejection]:
     yield from shortages(pod, node, room)
     if not fits_node(pod, node):
         yield predicate(NODE_AFFINITY, "node(s) didn't match Pod's node affinity/selector")
-    if clashes(host_ports(pod), room.ports.values()):
+    if clashes(host_ports(pod.spec), room.ports.values()):
         yield predicate("NodePorts", "node(s) didn't have free ports for the requested pod ports")
     # The other effects are for schedulers.
     taints = [taint for taint in node.spec.taints if taint.effect == "NoExecute"]
@@ -68,6 +69,11 @@ def predicate(name: str, why: str) -> Rejection:
 
 
 # -- resources ---------------------------------------------------------------------------------------------
+
+
+def requests(pod: Pod) -> Amounts:
+    """What the pod asks of its node; its own place among the node's pods is not in here."""
+    return {resource: amount for resource, amount in pod_requests(pod.spec).items() if resource != PODS}
 
 
 def shortages(pod: Pod, node: Node, room: NodeRoom) -> Iterator[Rejection]:
@@ -115,19 +121,6 @@ def matches(term: NodeSelectorTerm, node: Node) -> bool:
 # -- ports and taints --------------------------------------------------------------------------------------
 
 
-def host_ports(pod: Pod) -> Iterator[ContainerPort]:
-    sidecars = (container for container in pod.spec.init_containers if is_sidecar(container))
-    for container in (*sidecars, *pod.spec.containers):
-        yield from (port for port in container.ports if port.host_port)
-
-
-def clashes(wanted: Iterable[ContainerPort], taken: Iterable[tuple[ContainerPort, ...]]) -> bool:
+def clashes(wanted: Iterable[HostPort], taken: Iterable[tuple[HostPort, ...]]) -> bool:
     in_use = [port for ports in taken for port in ports]
-    return any(clash(port, other) for port in wanted for other in in_use)
-
-
-def clash(one: ContainerPort, other: ContainerPort) -> bool:
-    if (one.host_port, one.protocol) != (other.host_port, other.protocol):
-        return False
-    addresses = {one.host_ip or ANY_ADDRESS, other.host_ip or ANY_ADDRESS}
-    return len(addresses) == 1 or ANY_ADDRESS in addresses
+    return any(port.conflicts(other) for port in wanted for other in in_use)

@@ -9,9 +9,9 @@ from maitred.kube.errors import ApiError, KubeError
 from maitred.kube.resources import PODS, Resource
 from maitred.model.words import counted
 from maitred.sandbox.world import nodes
+from maitred.sandbox.world.local_service import NOT_OUTPOSTS
 from maitred.sandbox.world.nodes import for_each
 from maitred.sandbox.world.objects import Json, WorldObjects
-from maitred.sandbox.world.outpost import NOT_OUTPOSTS
 from maitred.sandbox.world.takeover import Takeover
 
 JOBS = Resource("batch", "v1", "jobs", "Job")

@@ -139,7 +139,9 @@ class Player:
             now = row_words(self._watcher.floor().row(group), wait.group)
             wanted = wait.verdict or f"{wait.placed} placed"
             wanted += f" ({wait.because})" if wait.because else ""
-            raise KubeError(f"step {number}: {now}, and not {wanted} after {wait.within:.0f} s") from None
+            raise KubeError(
+                f"step {number}: {now} after {wait.within:.0f} s, but should be {wanted}"
+            ) from None
         self._say(f"   {row_words(self._watcher.floor().row(group), wait.group)}")
 
     # -- nodes ---------------------------------------------------------------------------------------------

@@ -168,6 +168,6 @@ def named(step: Step) -> Iterator[tuple[str, str]]:
 
 def check_wait(where: str, wait: StoryWait) -> None:
     if (wait.seconds is None) == (not wait.group):
-        raise FieldError(where, "must have either seconds or a group")
+        raise FieldError(where, "must have exactly one of seconds and group")
     if wait.group and wait.verdict is None and wait.placed is None:
         raise FieldError(where, "must say what to wait for, with `is` or `placed`")

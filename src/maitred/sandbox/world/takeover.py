@@ -15,7 +15,7 @@ from maitred.model.kinds import row_of
 from maitred.model.node import HEALTH_TAINTS
 from maitred.model.quantity import amount, text
 from maitred.sandbox.kubelets.marks import EXIT_CODE, FAULT, KUBELET, RUN_SECONDS, SIMULATED, START_SECONDS
-from maitred.sandbox.world.outpost import is_outpost
+from maitred.sandbox.world.local_service import is_outpost
 
 Json = dict[str, Any]
 

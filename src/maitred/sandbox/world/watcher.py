@@ -28,7 +28,7 @@ from maitred.model.objects import Object
 from maitred.model.plan import GroupVerdict
 from maitred.sandbox.companions import companions
 from maitred.sandbox.place import SCHEDULER
-from maitred.sandbox.world.outpost import NOT_OUTPOSTS
+from maitred.sandbox.world.local_service import NOT_OUTPOSTS
 
 log = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from maitred.model.words import counted
-from maitred.simulate.report import against
+from maitred.simulate.report import savings
 from maitred.simulate.report.amounts import amount, between, duration, hours, number, percent
 from maitred.simulate.report.markup import short
 from maitred.simulate.report.rows import NONE, Cell, ReportRow, ReportSection, cells, contest
@@ -86,7 +86,7 @@ def sections(summaries: Sequence[PolicySummary]) -> tuple[ReportSection, ...]:
         ReportSection(
             "Hours that jobs waited, by blocker", tuple(blocker_rows(summaries)), about_blockers(summaries)
         ),
-        *against.section(summaries),
+        *savings.section(summaries),
     )
     return tuple(section for section in made if section.rows)
 

@@ -5,7 +5,6 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 
 from maitred.simulate.report import blockerbars, completions, floor, overtime, waits
-from maitred.simulate.report.against import IN_VAIN
 from maitred.simulate.report.columns import jobs_by_policy
 from maitred.simulate.report.figures import (
     BUCKET_NAMES,
@@ -16,10 +15,11 @@ from maitred.simulate.report.figures import (
     sections,
     setting,
 )
-from maitred.simulate.report.glance import glance
 from maitred.simulate.report.markup import Markup, element, joined, short
+from maitred.simulate.report.overview import glance
 from maitred.simulate.report.plot import legend, policy_kinds
 from maitred.simulate.report.rows import ReportRow, ReportSection
+from maitred.simulate.report.savings import IN_VAIN
 from maitred.simulate.report.script import SCRIPT
 from maitred.simulate.report.style import style
 from maitred.simulate.results import BUCKETS, Bucket, PolicySummary, Result, Run
@@ -44,7 +44,7 @@ MEANINGS: dict[str, str] = {
     "lost by receipts": "what the receipts of evictions by priority say was lost",
     "gangs split": "jobs that the scheduler left with some members placed and without their quorum",
     "outside required domain": "jobs that were placed outside the one rack or block that they require",
-    "deadlocks": "how often incomplete groups came to hold so much that none of them could ever be completed",
+    "deadlocks": "how often incomplete groups held so much that none of them could ever be completed",
     "device-hours wasted": IN_VAIN.removeprefix("wasted: "),
 }
 

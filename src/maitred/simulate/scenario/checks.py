@@ -68,7 +68,7 @@ def check_cluster(cluster: ScenarioCluster) -> None:
     check_levels(cluster.levels)
     if cluster.kinds is not None:
         if cluster.trace is not None:
-            raise FieldError("trace", "does not go with kinds; give one of the two")
+            raise FieldError("trace", "cannot be combined with kinds; give one of the two")
         if not cluster.kinds:
             raise FieldError("kinds", "is empty; leave it out for the usual 64 nodes")
         check_floor(cluster.levels, cluster.kinds)
@@ -77,7 +77,7 @@ def check_cluster(cluster: ScenarioCluster) -> None:
         if cluster.trace.resources and cluster.trace.format != "lingjun":
             raise FieldError(
                 "trace.resources",
-                "does not go with a trace of nodes, which says what each node has; leave it out",
+                "cannot be combined with a trace of nodes, which says what each node has; leave it out",
             )
         check_resources("trace.resources", cluster.trace.resources)
 
@@ -150,7 +150,7 @@ def check_traced(entry: JobSource, trace: Trace) -> None:
     check_file("trace.file", trace.file)
     for field in TOLD[trace.format]:
         if getattr(entry, field) != getattr(NOTHING_SAID, field):
-            raise FieldError(field, "does not go with a trace, which says that; leave it out")
+            raise FieldError(field, "cannot be combined with a trace, which already says it; leave it out")
     if trace.gangs != "declared" and trace.format not in ("kubectl", "record"):
         raise FieldError(
             "trace.gangs",
@@ -191,12 +191,12 @@ def check_moments(arrivals: Arrivals) -> None:
         raise FieldError("at", "is empty; no job would arrive")
     for field, value in (("from", arrivals.start), ("until", arrivals.until), ("jobs", arrivals.jobs)):
         if value:
-            raise FieldError(field, "does not go with at, which says when each job arrives; leave it out")
+            raise FieldError(field, "cannot be combined with at, which says when jobs arrive; leave it out")
 
 
 def check_windows(arrivals: Arrivals) -> None:
     if arrivals.daily and arrivals.windows is None:
-        raise FieldError("daily", "needs windows, and there are none")
+        raise FieldError("daily", "needs windows; add at least one")
     if arrivals.windows is not None and not arrivals.windows:
         raise FieldError("windows", "is empty; no job would arrive")
     windows = sorted(enumerate(arrivals.windows or ()), key=lambda window: window[1].start)

@@ -128,7 +128,7 @@ def times(given: Any) -> DrawnTime:
     if written.values is not None:
         chosen.append(one_of(written.values, written.weights))
     elif written.weights is not None:
-        raise ValueError("weights: need values, and there are none")
+        raise ValueError("weights: need values; add values")
     if len(chosen) != 1:
         raise ValueError("give one of values, logNormal, exponential and uniform")
     check_spread(chosen[0])

@@ -5,7 +5,7 @@ from itertools import groupby
 
 from maitred.model.plan import Bind, Eviction, Plan
 from maitred.simulate.group import SimulatedGroup
-from maitred.simulate.seating.kin import Waiter
+from maitred.simulate.seating.same_requests import Waiter
 from maitred.simulate.seating.seater import Removal, SeatAssignment
 
 Seats = list[tuple[int, str]]

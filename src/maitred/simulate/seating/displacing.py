@@ -14,8 +14,8 @@ from maitred.model.policy import Policy
 from maitred.simulate.clock import SECOND, Time
 from maitred.simulate.group import SimulatedGroup
 from maitred.simulate.seating.arrangement import Seats, seats_of
-from maitred.simulate.seating.kin import Waiter
 from maitred.simulate.seating.quick_fit import Footprint
+from maitred.simulate.seating.same_requests import Waiter
 from maitred.simulate.seating.seater import Moves, Removal, SeatAssignment
 from maitred.simulate.seating.whole_groups import WholeGroups
 

@@ -18,10 +18,10 @@ from maitred.simulate.clock import SECOND, Time, moment, time_of
 from maitred.simulate.group import SimulatedGroup
 from maitred.simulate.seating.arrangement import Arrangement
 from maitred.simulate.seating.held_by_priority import HeldByPriority
-from maitred.simulate.seating.kin import UNKNOWN, Kin, Waiter, kin_key, passed
 from maitred.simulate.seating.objects import group_key, is_lone, pod, pod_group, pod_key
 from maitred.simulate.seating.orders import measure_of
 from maitred.simulate.seating.quick_fit import QuickFit
+from maitred.simulate.seating.same_requests import UNKNOWN, SameRequests, Waiter, kin_key, passed
 from maitred.simulate.seating.seater import Moves, Removal, SeatAssignment
 
 SOLVABLE = ("Scheduled", "Waiting", "Preempting")
@@ -37,7 +37,7 @@ class WaitingGroup:
     """A group of which members want seats."""
 
     key: Hashable
-    kin: Kin
+    kin: SameRequests
     waiter: Waiter
     clock: Counter[str]
     """What the clock of its kin showed when it joined."""
@@ -55,7 +55,7 @@ class WholeGroups:
             self.state.apply(Put(node))
         self._now: Time = 0
         self._measure = measure_of(policy.order)
-        self._kins: dict[Hashable, Kin] = {}
+        self._kins: dict[Hashable, SameRequests] = {}
         self._standing: dict[SimulatedGroup, WaitingGroup] = {}
         self._waited: dict[SimulatedGroup, Counter[str]] = {}
         """Of groups that have left their kin: what was in the way while they were there."""
@@ -132,7 +132,9 @@ class WholeGroups:
         before = self._standing.get(group)
         self._leave_kin(group, now)
         key = kin_key(group)
-        kin = self._kins.setdefault(key, Kin(now, before.kin if before and group.nominated else None))
+        kin = self._kins.setdefault(
+            key, SameRequests(now, before.kin if before and group.nominated else None)
+        )
         waiter = Waiter(self._turn(group, now), group)
         kin.add(waiter)
         self._standing[group] = WaitingGroup(key, kin, waiter, kin.read_clock(now), not group.has_quorum)
@@ -192,19 +194,19 @@ class WholeGroups:
                 return moves
         return Moves()
 
-    def _needs_diagnosis(self, kin: Kin, now: Time) -> bool:
+    def _needs_diagnosis(self, kin: SameRequests, now: Time) -> bool:
         return kin.needs_diagnosis(now) or (kin.hopeless and not self._unwell)
 
-    def _asked(self, kin: Kin) -> Sequence[Waiter]:
+    def _asked(self, kin: SameRequests) -> Sequence[Waiter]:
         """The first speaks for all, but where some could do with fewer: a surplus comes after all quorums, so
         everyone must be looked at together."""
         return kin.waiters if self._elastic else kin.waiters[:1]
 
-    def _heads(self, now: Time) -> list[Kin]:
+    def _heads(self, now: Time) -> list[SameRequests]:
         """Kins whose first may be seated, or of whom nobody knows lately what is in the way; a few of them,
         since those behind would have to be looked at again once they sit."""
         free: Ints | None = None
-        heads: list[Kin] = []
+        heads: list[SameRequests] = []
         for kin in sorted(self._kins.values(), key=lambda kin: kin.first.turn):
             if len(heads) == LOOKED_AT and not self._elastic:
                 break
@@ -217,7 +219,7 @@ class WholeGroups:
                     heads.append(kin)
         return heads
 
-    def _with_promised(self, heads: Sequence[Kin]) -> Sequence[Kin]:
+    def _with_promised(self, heads: Sequence[SameRequests]) -> Sequence[SameRequests]:
         """And all for whom places are kept, since those may be taken from them."""
         if not heads or not self._promised:
             return heads
@@ -256,7 +258,7 @@ class WholeGroups:
             self.state.apply(Put(pod_group(group.job)))
         self._put_pods(group, group.standing())
 
-    def _moves(self, heads: Sequence[Kin], plan: Plan, explained: Container[str]) -> Moves:
+    def _moves(self, heads: Sequence[SameRequests], plan: Plan, explained: Container[str]) -> Moves:
         """Of the first, and of others as long as nobody who was not asked comes before them."""
         verdicts = {verdict.group: verdict for verdict in plan.decisions}
         planned = Arrangement(plan, self._known)

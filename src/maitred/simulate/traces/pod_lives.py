@@ -7,10 +7,11 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
+from maitred.model.container_status import ContainerStatus
 from maitred.model.job import COMPLETION_INDEX
 from maitred.model.manifest import Document, InputError
 from maitred.model.manifest.errors import field_error
-from maitred.model.meta import Lean, OwnerReference, Timestamp, mark
+from maitred.model.meta import Lean, OwnerReference, mark
 from maitred.model.pod import Pod
 from maitred.simulate.clock import Time
 
@@ -18,19 +19,6 @@ MICROSECOND = timedelta(microseconds=1)
 FOREVER = datetime.max.replace(tzinfo=UTC)
 LOOSE = ("ReplicaSet", "StatefulSet", "DaemonSet", "Node")
 """Owners whose pods are of use each by itself."""
-
-
-class Terminated(Lean, frozen=True):
-    started_at: Timestamp | None = None
-    finished_at: Timestamp | None = None
-
-
-class ContainerState(Lean, frozen=True):
-    terminated: Terminated | None = None
-
-
-class ContainerStatus(Lean, frozen=True):
-    state: ContainerState = ContainerState()
 
 
 class Ending(Lean, frozen=True):

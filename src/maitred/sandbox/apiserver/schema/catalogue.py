@@ -7,15 +7,15 @@ call a `kind` has `apiVersion`, `kind` and `metadata` too. A group is read when 
 
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import yaml
 
 from maitred.sandbox.apiserver.schema.notation import parse
 from maitred.sandbox.apiserver.schema.types import Struct
-from maitred.sandbox.apiserver.yamltext import LOADER
 
 META: Final = "meta.v1"
+LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DATA: Final = Path(__file__).parent / "data"
 _OF_EVERY_KIND: Final = {"apiVersion": "string", "kind": "string", "metadata": "1 ObjectMeta"}
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from maitred.model.container_status import ContainerStatus
 from maitred.sandbox.housekeeping.jobs.objects import (
     INDEX_FAILURES,
     INDEX_IGNORED_FAILURES,
@@ -14,7 +15,7 @@ from maitred.sandbox.housekeeping.jobs.objects import (
     count_of,
     is_failed,
 )
-from maitred.sandbox.housekeeping.objects import ContainerStatus, Pod
+from maitred.sandbox.housekeeping.objects import Pod
 
 FIRST_WAIT = 10.0
 LONGEST_WAIT = 600.0

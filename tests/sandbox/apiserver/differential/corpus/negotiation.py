@@ -59,14 +59,12 @@ STORIES = [
     ),
     story(
         "content-types",
-        typed(post(CONFIG_MAPS, "metadata: {name: yaml}\ndata: {x: '1'}\n"), YAML),
-        typed(post(CONFIG_MAPS, "metadata: {name: bad\n"), YAML),
-        typed(post(CONFIG_MAPS, "metadata:\n  name: c\ndata:\n  x: 1\n"), YAML),
         typed(post(CONFIG_MAPS, config_map("b")), "text/plain"),
         typed(post(CONFIG_MAPS, config_map("b")), "application/xml"),
         typed(post(CONFIG_MAPS, config_map("b")), "application/json; charset=utf-8"),
         typed(patch("merge", f"{CONFIG_MAPS}/b", {}), "application/merge-patch+json; charset=utf-8"),
         typed(post(CONFIG_MAPS, config_map("d")), ""),
+        typed(post(CONFIG_MAPS, "metadata: {name: yaml}\ndata: {x: '1'}\n"), YAML),
     ),
     story(
         "sizes",

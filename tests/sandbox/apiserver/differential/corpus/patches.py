@@ -118,7 +118,6 @@ STORIES = [
         apply(MAP, {**mapped(), "nothing": 1}),
         apply(MAP, {**mapped(), "data": {"x": 1}}),
         apply(MAP, "x: [unclosed"),
-        apply(MAP, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {yaml: 'yes'}\n"),
         apply(MAP, {**mapped(), "metadata": {"name": "a", "uid": "3a3a3a3a-1111-2222-3333-444444444444"}}),
         apply(f"{CONFIG_MAPS}/u", {**mapped(), "metadata": {"name": "u", "resourceVersion": "1"}}),
         apply(MAP, mapped(dry="run"), dryRun="All"),

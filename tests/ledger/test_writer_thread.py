@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from maitred.ledger import clerk as clerks
-from maitred.ledger.clerk import Clerk
+from maitred.ledger import writer_thread
 from maitred.ledger.connections import LedgerError
 from maitred.ledger.entries import LedgerEntry
 from maitred.ledger.records import Observation, VerdictChange
+from maitred.ledger.single_writer import SingleWriter
 from maitred.ledger.store import Ledger
-from maitred.ledger.tenure import Tenure
+from maitred.ledger.writer_thread import LedgerWriter
 from maitred.model.policy import Policy
 from tests.ledger.conftest import Claims
 from tests.ledger.made import BEGIN, HOUR, START, TODAY, adds_up, arrival, at, evicted, moment, used
@@ -28,16 +28,16 @@ def ledger(url: str) -> Ledger:
     return Ledger.open(url, BEGIN)
 
 
-Start = Callable[[str], Clerk]
+Start = Callable[[str], LedgerWriter]
 
 
 @pytest.fixture
 def start(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
-    monkeypatch.setattr(clerks, "POLL_SECONDS", 0.01)
-    made: list[Clerk] = []
+    monkeypatch.setattr(writer_thread, "POLL_SECONDS", 0.01)
+    made: list[LedgerWriter] = []
 
-    def started(writer: str = "one") -> Clerk:
-        made.append(Clerk(ledger, writer, 30, lambda: BEGIN))
+    def started(writer: str = "one") -> LedgerWriter:
+        made.append(LedgerWriter(ledger, writer, 30, lambda: BEGIN))
         made[-1].start()
         return made[-1]
 
@@ -84,7 +84,7 @@ def test_it_writes_now_and_then(start: Start, ledger: Ledger) -> None:
 
 
 def test_a_sight_that_was_not_looked_at_makes_room_for_the_next(ledger: Ledger) -> None:
-    clerk = Clerk(ledger, "one", 30, lambda: BEGIN)
+    clerk = LedgerWriter(ledger, "one", 30, lambda: BEGIN)
     for seconds, gpus in ((0, 1), (1, 2), (2, 3)):
         clerk.show(sight(seconds, gpus))
     assert clerk._sight is not None
@@ -94,8 +94,8 @@ def test_a_sight_that_was_not_looked_at_makes_room_for_the_next(ledger: Ledger) 
 def test_what_there_is_no_room_for_is_dropped_and_the_ledger_says_so(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clerks, "LONGEST_LIST", 2)
-    clerk = Clerk(ledger, "one", 30, lambda: BEGIN)
+    monkeypatch.setattr(writer_thread, "LONGEST_LIST", 2)
+    clerk = LedgerWriter(ledger, "one", 30, lambda: BEGIN)
     clerk.tell(arrival("red/lone", 0))
     for hours in (0.1, 0.2, 0.3):
         clerk.tell(VerdictChange(at(hours), "red/lone", "Waiting", f"C{hours}"))
@@ -132,15 +132,15 @@ def test_two_who_write_at_once_count_nothing_twice(start: Start, ledger: Ledger)
 def test_a_database_that_is_away_for_a_while_loses_nothing(
     start: Start, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clerk, write, attempts = start("one"), Tenure.write, list[LedgerEntry]()
+    clerk, write, attempts = start("one"), SingleWriter.write, list[LedgerEntry]()
 
-    def fails(self: Tenure, entry: LedgerEntry) -> None:
+    def fails(self: SingleWriter, entry: LedgerEntry) -> None:
         attempts.append(entry)
         if len(attempts) <= 3:
             raise LedgerError("away")
         write(self, entry)
 
-    monkeypatch.setattr(Tenure, "write", fails)
+    monkeypatch.setattr(SingleWriter, "write", fails)
     clerk.show(sight(0))
     until(lambda: clerk._sight is None)
     for number in range(1, 8):
@@ -154,12 +154,12 @@ def test_a_database_that_is_away_for_a_while_loses_nothing(
 def test_it_begins_once_the_database_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(clerks, "POLL_SECONDS", 0.01)
-    monkeypatch.setattr(clerks, "WRITE_EVERY", 10)
+    monkeypatch.setattr(writer_thread, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(writer_thread, "WRITE_EVERY", 10)
     blocked = tmp_path / "blocked"
     blocked.touch()
     ledger = Ledger(str(blocked / "ledger.db"))
-    clerk = Clerk(ledger, "one", 30, lambda: BEGIN)
+    clerk = LedgerWriter(ledger, "one", 30, lambda: BEGIN)
     clerk.start()
     clerk.tell(arrival("red/lone", 0))
     until(lambda: clerk.is_failing)
@@ -176,9 +176,9 @@ def test_it_begins_once_the_database_is_there(
 def test_a_file_that_is_removed_is_noticed_and_not_made_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clerks, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(writer_thread, "POLL_SECONDS", 0.01)
     path = tmp_path / "ledger.db"
-    clerk = Clerk(Ledger.open(str(path), BEGIN), "one", 30, lambda: BEGIN)
+    clerk = LedgerWriter(Ledger.open(str(path), BEGIN), "one", 30, lambda: BEGIN)
     clerk.start()
     clerk.show(sight(0))
     until(lambda: clerk._sight is None)
@@ -193,9 +193,9 @@ def test_a_file_that_is_removed_is_noticed_and_not_made_anew(
 
 
 def test_details_are_forgotten_after_so_many_days(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clerks, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(writer_thread, "POLL_SECONDS", 0.01)
     now: list[datetime] = [BEGIN]
-    clerk = Clerk(ledger, "one", 30, lambda: now[0])
+    clerk = LedgerWriter(ledger, "one", 30, lambda: now[0])
     clerk.start()
     clerk.show(sight(0))
     until(lambda: clerk._sight is None)
@@ -203,7 +203,7 @@ def test_details_are_forgotten_after_so_many_days(ledger: Ledger, monkeypatch: p
     until(lambda: used(ledger) != {})
     clerk.close()
     now[0] = moment(31 * 24)
-    later = Clerk(ledger, "two", 30, lambda: now[0])
+    later = LedgerWriter(ledger, "two", 30, lambda: now[0])
     later.hear(at(31 * 24) + 10 * SECOND)
     later.start()
     until(lambda: ledger.history(now[0]).since == at(24) / 1000)

@@ -37,7 +37,7 @@ class PlannedStart:
     starts: float
 
 
-class Outset:
+class StartingPoint:
     def __init__(self, situation: Situation) -> None:
         self.situation, self.policy, self.plan = situation, situation.policy, situation.decided()
         self.now = situation.now.timestamp()

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class Effort:
+class AttemptBudget:
     """A bound on the work of all tries together. A unit is about what it takes to try a group on a small
     cluster."""
 
@@ -65,7 +65,7 @@ class Memory:
     def __init__(self) -> None:
         self._known: dict[Hashable, Remembered] = {}
 
-    def recall(self, effort: Effort, key: Hashable, find: Callable[[], T]) -> T:
+    def recall(self, effort: AttemptBudget, key: Hashable, find: Callable[[], T]) -> T:
         """What `find` gives, at the cost of finding it. It may depend on the key alone, and on the effort;
         what was cut short is not remembered."""
         known, start = self._known.get(key), effort.left

@@ -8,7 +8,7 @@ from hypothesis import given
 
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.state import Change, ClusterState
-from maitred.explain.billing.levels import NOBODY, Key, levels
+from maitred.explain.billing.device_buckets import NOBODY, Key, levels
 from maitred.model.policy import Policy, is_device
 from tests.ledger.worlds import gpu_node, histories, member, snapshot_of
 from tests.oracle.builders import GPU, Obj, pod_group

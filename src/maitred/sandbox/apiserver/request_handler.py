@@ -1,4 +1,4 @@
-"""The door: who may come in, how much they may carry, and which words they hear when they may not."""
+"""Every HTTP request: who sends it, whether they may, how large it may be, and how a refusal is worded."""
 
 import asyncio
 import logging
@@ -15,10 +15,10 @@ from maitred.sandbox.apiserver.discovery import subresource_verbs
 from maitred.sandbox.apiserver.impersonation import impersonated
 from maitred.sandbox.apiserver.kinds.names import path_segment
 from maitred.sandbox.apiserver.lists import check_version, number
-from maitred.sandbox.apiserver.media import APPLY, JSON, YAML
+from maitred.sandbox.apiserver.media import APPLY, JSON
 from maitred.sandbox.apiserver.pages import Pages
 from maitred.sandbox.apiserver.proxying import ServiceProxy
-from maitred.sandbox.apiserver.receiving import is_json, json_of, parse
+from maitred.sandbox.apiserver.receiving import parse
 from maitred.sandbox.apiserver.refusals import Refusal
 from maitred.sandbox.apiserver.reviews import Authenticate
 from maitred.sandbox.apiserver.routing import Target, api_of, container_target, target_of
@@ -49,7 +49,7 @@ PIECE = 2**18
 VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
 
-class Front:
+class ApiRequests:
     def __init__(
         self,
         authenticate: Authenticate,
@@ -68,8 +68,6 @@ class Front:
         self.proxy = ServiceProxy(store)
         self.bodies = 0
         self.watches = 0
-        self._yaml = asyncio.Lock()
-        """YAML is slow to read. One at a time leaves others their half of the time."""
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
@@ -204,7 +202,7 @@ class Front:
         call = call_of(
             user, request.query, request.headers.get("User-Agent", ""), now(), verb, is_apply=is_apply
         )
-        data = await self._body(request, is_yaml=is_apply or (verb != "patch" and media_of(request) == YAML))
+        data = await self._body(request)
         form = forms.form_of(
             request.headers.get("Accept", ""), request.query, many=verb == "deletecollection"
         )
@@ -231,19 +229,14 @@ class Front:
             return self._verbs.delete(target, options, call, form)
         return self._verbs.delete_many(target, request.query, options, call)
 
-    async def _body(self, request: web.BaseRequest, *, is_yaml: bool) -> bytes:
-        """What was sent; YAML becomes JSON here, and is never heard of again."""
+    async def _body(self, request: web.BaseRequest) -> bytes:
         if (request.content_length or 0) > LARGEST_BODY:
             raise refusals.too_large(LARGEST_BODY)
         if self.bodies >= MOST_AT_ONCE:
             raise refusals.too_many_requests()
         self.bodies += 1
         try:
-            data = await read_soon(request)
-            if not is_yaml or is_json(data):
-                return data
-            async with self._yaml:
-                return await asyncio.to_thread(json_of, data)
+            return await read_soon(request)
         finally:
             self.bodies -= 1
 

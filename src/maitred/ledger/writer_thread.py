@@ -1,4 +1,4 @@
-"""The clerk: a thread that keeps the books and writes them into the ledger, so that nobody else has to wait.
+"""A thread that keeps the books and writes them into the ledger, so that nobody else has to wait.
 
 What is told to it waits in a bounded list. When that is full the rest is dropped, and the ledger says from
 when on it is complete.
@@ -16,22 +16,22 @@ from maitred.ledger.entries import LedgerEntry
 from maitred.ledger.meter import DAY
 from maitred.ledger.records import Event, Observation
 from maitred.ledger.register import Register
+from maitred.ledger.single_writer import Deposed, SingleWriter
 from maitred.ledger.store import Ledger
-from maitred.ledger.tenure import Deposed, Tenure
 
 log = logging.getLogger(__name__)
 
 LONGEST_LIST = 20_000
 POLL_SECONDS = 0.5
 WITHOUT = (
-    "%s; scheduling goes on without a ledger, and the ledger is tried again every %d s: repair it, or "
+    "%s; scheduling goes on without a ledger, and opening it is tried again every %d s: repair it, or "
     "start the scheduler with --ledger none"
 )
 WRITE_EVERY = 5_000
 """Milliseconds. What a clerk that is killed had not written is lost, and the ledger knows that it is."""
 
 
-class Clerk:
+class LedgerWriter:
     """`tell`, `show` and `hear` are for the event loop: they take no time."""
 
     def __init__(self, ledger: Ledger, writer: str, keep_days: int, clock: Callable[[], datetime]) -> None:
@@ -87,12 +87,12 @@ class Clerk:
             if tenure is not None:
                 self._keep_books(tenure)
         except Exception:
-            log.exception("the ledger is not kept any more")
+            log.exception("the ledger is no longer written")
         finally:
             with self._lock:
                 self.is_deposed = True
 
-    def _begin(self) -> Tenure | None:
+    def _begin(self) -> SingleWriter | None:
         """Whoever cannot begin tries again: the scheduler does not wait for its ledger."""
         while not self._stop.is_set():
             try:
@@ -104,7 +104,7 @@ class Clerk:
                 self._stop.wait(WRITE_EVERY / 1000)
         return None
 
-    def _keep_books(self, tenure: Tenure) -> None:
+    def _keep_books(self, tenure: SingleWriter) -> None:
         books = Books(tenure.since, Register(*tenure.open_groups()))
         written = tenure.since
         try:
@@ -116,7 +116,7 @@ class Clerk:
             self._work(books)
             self._write(tenure, books)
         except Deposed as error:
-            log.warning("%s; this scheduler does not write to it any more", error)
+            log.warning("%s; this scheduler no longer writes to it", error)
         finally:
             tenure.close()
 
@@ -130,7 +130,7 @@ class Clerk:
             books.see(sight)
         books.meter.advance(self._heard)
 
-    def _write(self, tenure: Tenure, books: Books) -> None:
+    def _write(self, tenure: SingleWriter, books: Books) -> None:
         try:
             if self._unwritten is not None:
                 tenure.write(self._unwritten)

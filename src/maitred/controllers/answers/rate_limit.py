@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 MOST_REMEMBERED = 1_000
 
 
-class Pace:
+class RateLimit:
     def __init__(
         self, at_once: float, per_second: float, clock: Callable[[], float] = time.monotonic
     ) -> None:

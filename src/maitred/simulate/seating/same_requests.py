@@ -1,4 +1,4 @@
-"""Kin: groups that ask for the same, so that if the first of them cannot be seated, no other can.
+"""Groups that ask for the same, so that if the first of them cannot be seated, no other can.
 
 A long queue of like jobs costs no more to look at than its first. What is in the way of the first is in the
 way of all; how long it was is counted once, on a clock that each group reads when it begins and ends to wait.
@@ -27,8 +27,8 @@ class Waiter(NamedTuple):
     group: SimulatedGroup
 
 
-class Kin:
-    def __init__(self, now: Time, like: "Kin | None" = None) -> None:
+class SameRequests:
+    def __init__(self, now: Time, like: "SameRequests | None" = None) -> None:
         """What is known to be in the way of `like` is in the way of this one."""
         self.waiters: list[Waiter] = []
         self.open = True

@@ -27,7 +27,7 @@ class LineReader(Protocol):
         """On the event loop. A later line about a subject makes the earlier ones superfluous."""
 
 
-class Chronicle:
+class ChangeLines:
     """The journal of a ClusterState, of one term: a new term reads the cluster anew."""
 
     def __init__(self) -> None:

@@ -22,7 +22,7 @@ class Deposed(LedgerError):
     """Another writes by now."""
 
 
-class Tenure:
+class SingleWriter:
     def __init__(self, connect: Callable[[], DatabaseConnection], name: str, writer: str, now: int) -> None:
         self._connect, self._name = connect, name
         self._connection: DatabaseConnection | None = None

@@ -35,7 +35,7 @@ class CustomStrategy(Strategy):
         return self.check(new)
 
 
-class Customs:
+class CustomKinds:
     """Keeps what is served in step with the definitions that there are."""
 
     def __init__(self, served: Served, objects: Objects) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from maitred.simulate.report import against
+from maitred.simulate.report import savings
 from maitred.simulate.report.amounts import duration, hours, number, percent
 from maitred.simulate.report.figures import BUCKET_NAMES, is_done
 from maitred.simulate.report.markup import Markup, element, joined, short, tip
@@ -40,7 +40,7 @@ def figures(summary: PolicySummary) -> dict[str, str]:
 def saved(summary: PolicySummary, summaries: Sequence[PolicySummary]) -> Markup:
     if summary.against:
         title = f"Against {short(summary.against.policy)}"
-        return joined([element("h4", title), pairs(against.in_short(summary, summaries))])
+        return joined([element("h4", title), pairs(savings.in_short(summary, summaries))])
     is_baseline = any(one.against for one in summaries)
     return element("p", "The others are compared with this one.", class_="note") if is_baseline else Markup()
 

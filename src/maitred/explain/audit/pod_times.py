@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from maitred.explain.audit.seen import ContainerStatus, SeenPod
+from maitred.explain.audit.seen import SeenPod
+from maitred.model.container_status import ContainerStatus
 from maitred.model.membership import PodWords, said_by
 from maitred.model.meta import Timestamp
 from maitred.model.pod import Pod
@@ -13,7 +14,7 @@ RUNNING, SUCCEEDED, FAILED = "Running", "Succeeded", "Failed"
 
 
 @dataclass(slots=True)
-class Stay:
+class PodTimes:
     """One pod as far as it is known. What has not happened, or is not known, is None."""
 
     pod: Pod
@@ -54,10 +55,10 @@ class Stay:
             self.ended = min(ended_at(pod) or at, at)
 
 
-def stay_of(pod: SeenPod, at: float, policy: Policy) -> Stay:
+def stay_of(pod: SeenPod, at: float, policy: Policy) -> PodTimes:
     created = pod.metadata.creation_timestamp
     requests = pod_requests(pod.spec)
-    stay = Stay(
+    stay = PodTimes(
         pod,
         said_by(pod),
         {resource: count for resource, count in requests.items() if is_device(policy, resource)},
