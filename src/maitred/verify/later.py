@@ -247,8 +247,10 @@ class _Owner:
 
     def _group(self, stages: dict[str, Stage], key: str) -> Group | None:
         """The group of this name that is of the owner."""
-        kinds = ("Job", "pod") if key in stages and stages[key].place.gang is None else self._kinds()
-        found = [group for kind in kinds for group in self.known.get((kind, key), [])]
+        names = [(kind, key) for kind in self._kinds()]
+        if key in stages and stages[key].place.gang is None:  # a pod that is in no gang goes by its own name
+            names = [("Job", key), *(("pod", pod.key) for pod in self._made(stages[key]) if pod.pending)]
+        found = [group for name in names for group in self.known.get(name, [])]
         if len(found) > 1:
             raise Unclear
         return found[0] if found else None
