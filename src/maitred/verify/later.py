@@ -133,10 +133,14 @@ class Links:
 
     def __post_init__(self) -> None:
         self._by_host = {id(link.host): link for link in self.every}
+        self._next = {id(link.host) for link in self.every if link.before}
 
     def hosts(self) -> list[Group]:
         """Those that come next."""
         return [link.host for link in self.every if link.before]
+
+    def is_next(self, group: Group) -> bool:
+        return id(group) in self._next
 
     def is_unclear(self, group: Group) -> bool:
         return group.key in self.unclear
