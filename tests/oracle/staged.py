@@ -27,7 +27,15 @@ from tests.oracle.reading import Group
 LWS, SET = "leaderworkerset.sigs.k8s.io/", "jobset.sigs.k8s.io/"
 LWS_EXCLUSIVE = f"{LWS}exclusive-topology"
 SET_EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
-KINDS = ("worker set", "exclusive worker set", "ordered set", "dependent set", "exclusive set", "mpi job")
+KINDS = (
+    "worker set",
+    "exclusive worker set",
+    "ordered set",
+    "dependent set",
+    "exclusive set",
+    "mpi job",
+    "ray job",
+)
 LONG_AGO, LATELY = "2026-01-31T11:00:00Z", "2026-01-31T11:45:00Z"
 """Before and after the half hour before `tests.support.NOON` for which room is kept."""
 RANKS = {"low": -10, "high": 100}
@@ -233,12 +241,32 @@ def mpi_job(sizes: Sizes, workers: int) -> Staged:
     return Staged(*names, [owner], firsts, laters, made_later=[launcher])
 
 
+def ray_job(sizes: Sizes, workers: int) -> Staged:
+    """The pod that submits the job is a group by its own name, once it is there."""
+    several = [{"groupName": "w", "replicas": workers, "template": template(sizes.first, sizes)}]
+    cluster = {"headGroupSpec": {"template": template(sizes.first, sizes)}, "workerGroupSpecs": several}
+    submitter = template(sizes.later, sizes)
+    body = {"rayClusterSpec": cluster, "submissionMode": "K8sJobMode", "submitterPodTemplate": submitter}
+    owner = owner_object("ray.io/v1", "RayJob", "o", "default", body)
+    owner["status"] = {"rayClusterName": "o-x"}
+    made = owner_object("ray.io/v1", "RayCluster", "o-x", "default", cluster, owner="RayJob/o")
+    job = owner_object("batch/v1", "Job", "o", "default", {"template": submitter}, owner="RayJob/o")
+    firsts = [_pod(f"o-x-{i}", sizes.first, sizes, owner="RayCluster/o-x") for i in range(workers + 1)]
+    for one in (made, job, *firsts):
+        one["metadata"]["ownerReferences"][0]["apiVersion"] = "ray.io/v1"
+    laters = [_pod("o-y", sizes.later, sizes, owner="Job/o")]
+    names = ("RayJob default/o", "default/o-x", "default/o")
+    return Staged(*names, [owner, made], firsts, laters, made_later=[job])
+
+
 def staged(draw: DrawFn, kind: str, sizes: Sizes) -> Staged:
     small = st.integers(1, 2)
     if kind == "exclusive set":
         return exclusive_set(sizes, draw(small), draw(st.integers(2, 3)))
     if "worker set" in kind:
         return worker_set(sizes, draw(st.integers(1, 3)), kind.startswith("exclusive"))
+    if kind == "ray job":
+        return ray_job(sizes, draw(st.integers(0, 1)))
     if kind == "mpi job":
         return mpi_job(sizes, draw(small))
     return ordered_set(sizes, draw(small), draw(small), kind.startswith("dependent"))
@@ -302,6 +330,8 @@ def _settle(
     there = draw(st.integers(0, len(one.laters))) if partly and one.runs else 0
     one.missing, one.laters = one.laters[there:], one.laters[:there]
     one.objects += one.made_later if there else []
+    if there and one.owner.startswith("RayJob"):
+        one.later = "default/o-y"
     for each in one.laters if one.level else ():  # as the webhook of LeaderWorkerSets writes it
         each["spec"]["nodeSelector"] = {"rack": racks[_on(one.firsts[0])]}
     if not one.runs and draw(st.integers(0, 3)) == 3:

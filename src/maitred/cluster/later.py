@@ -12,7 +12,7 @@ Clusters without such owners pay nothing for this.
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,6 +25,7 @@ from maitred.model.group import TopologyRequest
 from maitred.model.kinds import row_of
 from maitred.model.membership import GroupId, sorting_key
 from maitred.model.membership.later import LaterGroup, all_before, is_suspended, later_groups
+from maitred.model.membership.source import JOB
 from maitred.model.meta import key_of
 from maitred.model.objects import Object
 from maitred.model.operators.pods.remaining import before_admission
@@ -78,8 +79,8 @@ class LaterTable:
         self, known: Found, records: Mapping[GroupId, GroupRecord], member_of: Callable[[Pod], Member]
     ) -> None:
         self._known, self._records, self._member_of = known, records, member_of
-        self._pods: Counter[Place] = Counter()
-        """How many pods there are of each owner that creates some later."""
+        self._pods: dict[Place, dict[str, Member]] = {}
+        """The pods of each owner that creates some later."""
         self._links: dict[Place, tuple[Link, ...]] = {}
         self._stale: dict[Place, None] = {}
 
@@ -87,12 +88,12 @@ class LaterTable:
         """A pod has come, or is settled otherwise."""
         place = member.staged = member.settled.staged
         if place is not None:
-            self._pods[place] += 1
+            self._pods.setdefault(place, {})[member.key] = member
             self._stale[place] = None
 
     def depart(self, member: Member) -> None:
         if member.staged is not None:
-            self._pods[member.staged] -= 1
+            self._pods[member.staged].pop(member.key, None)
             self._stale[member.staged] = None
             member.staged = None
 
@@ -106,10 +107,10 @@ class LaterTable:
         stale, self._stale = self._stale, {}
         for place in stale:
             before = self._links.pop(place, ())
-            owner = self._known.find(*place) if self._pods[place] else None
-            links = () if owner is None else tuple(self._links_of(owner))
-            if not self._pods[place]:
-                del self._pods[place]
+            owner = self._known.find(*place) if self._pods.get(place) else None
+            links = () if owner is None else tuple(self._links_of(owner, self._pods[place].values()))
+            if not self._pods.get(place):
+                self._pods.pop(place, None)
             if links:
                 self._links[place] = links
             if before or links:
@@ -133,13 +134,13 @@ class LaterTable:
 
     # -- links -----------------------------------------------------------------------------------------
 
-    def _links_of(self, owner: Object) -> Iterator[Link]:
-        groups = later_groups(owner, self._known)
+    def _links_of(self, owner: Object, pods: Collection[Member]) -> Iterator[Link]:
+        groups = [_as_made(later, pods) for later in later_groups(owner, self._known)]
         title = f"{row_of(type(owner)).name} {key_of(owner.metadata)}"
         hosts = dict[GroupId, list[AwaitedGroup]]()
         turns = dict[GroupId, tuple[GroupId, ...]]()
         for later in groups:
-            if self._is_met(later.id):
+            if self._is_met(later.id) or (later.id not in self._records and not later.pods):
                 continue
             earlier = list(all_before(groups, later.id))
             waiting = [one for one in earlier if not self._is_met(one)]
@@ -176,6 +177,19 @@ class LaterTable:
                 pod = pods.replicas.pod(pods.replicas.first)
                 pod = Pod(pod.metadata, before_admission(pod.spec))
                 yield Coming(self._member_of(pod), name, count, pods.level)
+
+
+def _as_made(later: LaterGroup, pods: Collection[Member]) -> LaterGroup:
+    """The pod that submits the job of a RayJob is a group of its own name once it is there, and only for as
+    long as it waits. Then no more come."""
+    if later.id.source != JOB:
+        return later
+    jobs = {pods.replicas.owner.name for pods in later.pods}
+    there = [one for one in pods if one.occupant.owner[0] == JOB and one.occupant.owner[1] in jobs]
+    if not there:
+        return later
+    ids = (one.group for one in there)
+    return replace(later, id=next((id for id in ids if id is not None), later.id), pods=[])
 
 
 def members_of(links: Iterable[Link]) -> Iterator[Member]:

@@ -137,7 +137,7 @@ class PodTable:
             self._news.groups.add(self._trees.id_of(group).key)
             if record.pending:
                 self.waiting[record.id] = record
-            self.later.arrive(member)
+        self.later.arrive(member)
         if member.state in (State.RUNNING, State.TERMINATING):
             self.seats.seat(member)
 

@@ -72,12 +72,7 @@ class Verdicts:
     def _kept_room(self) -> dict[str, str]:
         """What is kept for groups that come next, in words, by the groups."""
         kept = (group for group in self.record.everyone if group.view.kept_from is not None)
-        return {
-            group.key: f"room for {counted(len(group.reserved), 'pod')} of {group.key} is kept, because "
-            f"{group.view.owned_by} creates {'it' if len(group.reserved) == 1 else 'them'} next"
-            for group in kept
-            if group.reserved
-        }
+        return {group.key: _words_of_room(group) for group in kept if group.reserved}
 
     def _holds(self) -> Iterator[KeptRoom]:
         """Room that is kept for pods that are not there, by group and node."""
@@ -226,6 +221,13 @@ def _blockers_of_part(parts: Parts, branch: Branch, whole: GroupVerdict) -> tupl
         Blocker(one.category, f"it starts with the tree {whole.group}: {one.message}", {"tree": whole.group})
         for one in whole.blockers[:1]
     )
+
+
+def _words_of_room(group: TriedGroup) -> str:
+    rooms = Counter(group.comes_as(member) for member, _ in group.reserved)
+    named = " and ".join(f"{counted(count, 'pod')} of {key}" for key, count in sorted(rooms.items()))
+    pods = "it" if rooms.total() == 1 else "them"
+    return f"room for {named} is kept, because {group.view.owned_by} creates {pods} next"
 
 
 def with_later(blockers: tuple[Blocker, ...], later: LaterMembers, owner: str) -> tuple[Blocker, ...]:

@@ -133,10 +133,14 @@ class Links:
 
     def __post_init__(self) -> None:
         self._by_host = {id(link.host): link for link in self.every}
+        self._next = {id(link.host) for link in self.every if link.before}
 
     def hosts(self) -> list[Group]:
         """Those that come next."""
         return [link.host for link in self.every if link.before]
+
+    def is_next(self, group: Group) -> bool:
+        return id(group) in self._next
 
     def is_unclear(self, group: Group) -> bool:
         return group.key in self.unclear
@@ -247,8 +251,10 @@ class _Owner:
 
     def _group(self, stages: dict[str, Stage], key: str) -> Group | None:
         """The group of this name that is of the owner."""
-        kinds = ("Job", "pod") if key in stages and stages[key].place.gang is None else self._kinds()
-        found = [group for kind in kinds for group in self.known.get((kind, key), [])]
+        names = [(kind, key) for kind in self._kinds()]
+        if key in stages and stages[key].place.gang is None:  # a pod that is in no gang goes by its own name
+            names = [("Job", key), *(("pod", pod.key) for pod in self._made(stages[key]) if pod.pending)]
+        found = [group for name in names for group in self.known.get(name, [])]
         if len(found) > 1:
             raise Unclear
         return found[0] if found else None

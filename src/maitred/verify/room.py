@@ -22,7 +22,8 @@ BY_COMPANY = frozenset({"pod affinity", "topology spread"})
 """What these say depends on who else comes, and in what order."""
 OF_OTHERS = frozenset({"volumes", "sole use", "attach limits", "missing drivers", "device claims"})
 """And these on objects that are made with the pod."""
-TRIES = 20_000
+TRIES, FEW = 20_000, 200
+"""How often a place is tried for a pod that differs from others, and for how many of these."""
 
 
 # -- which pods the room is for ----------------------------------------------------------------------------
@@ -64,8 +65,9 @@ class _Matching:
 
     def seats(self, pods: Sequence[Pod], slots: Sequence[Node]) -> list[Bind]:
         if len({self._kind(pod) for pod in pods}) > 1:
-            found = self._match(self.world, list(pods), list(slots))
-            self.case.vague = self.case.vague or (found is None and self.tries <= 0)
+            few = len(pods) <= FEW
+            found = self._match(self.world, list(pods), list(slots)) if few else None
+            self.case.vague = self.case.vague or (found is None and (self.tries <= 0 or not few))
             if found is not None:
                 return found
         return list(zip(pods, slots, strict=False))
@@ -102,14 +104,16 @@ class _Matching:
 
 def _astray(case: Case, link: Link, pod: Pod, node: Node) -> str | None:
     """Whether it is not in the domain of the first pod of its controller; then what that pod is in."""
-    level, controller = link.bonds.get(pod.key, ("", ""))
+    if pod.key not in link.bonds:
+        return None
+    level, controller = link.bonds[pod.key]
     before = [seat for group in link.before for seat in case.staying(group)]
     first = (
         at
         for one, at in (*case.seats(link.host), *before)
         if one.controller is not None and one.controller[1] == controller
     )
-    domains = {at.labels.get(level) for at in first} if level else set()
+    domains = {at.labels.get(level) for at in first}
     return f"{level} {domains.pop()}" if len(domains) == 1 and node.labels.get(level) not in domains else None
 
 
@@ -205,10 +209,9 @@ def _unkept(case: Case, link: Link) -> dict[str, str] | None:
     ):
         return None
     world = case.before.copy()
-    first = {one.key for one in case.links.hosts()}
     for pod, node in (*case.binds, *case.along):
         other = case.group_of[pod.key]
-        promised = other.key in first or any(one.nominated for one in other.pending)
+        promised = case.links.is_next(other) or any(one.nominated for one in other.pending)
         if rank(other) > rank(host) or (rank(other) == rank(host) and promised):
             world.put(pod, node.name)
     for pod, node in (*held_against(case, host), *case.kept):

@@ -123,7 +123,7 @@ def group_from_owners(said: PodWords, owners: Sequence[Object]) -> OwnerGroup | 
                 _indexes(stages, owners[:height], said),
                 takes_all,
                 tuple(ids[one.name] for one in _before(stages, found)),
-                next((one for one in owners[height:] if _is_staged(one)), None),
+                staged_owner(owners[height:]),
             )
     return None
 
@@ -136,6 +136,11 @@ def _before(stages: Sequence[Stage], stage: Stage) -> list[Stage]:
     """The stages that this one waits for, to be scheduled or to be ready."""
     roles = {need.role for need in stage.after}
     return [one for one in stages if one is not stage and roles & {role.name for role in one.roles}]
+
+
+def staged_owner(owners: Sequence[Object]) -> Object | None:
+    """The nearest that creates pods once others are scheduled or ready."""
+    return next((one for one in owners if _is_staged(one)), None)
 
 
 def _is_staged(owner: Object) -> bool:

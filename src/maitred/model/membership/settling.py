@@ -16,7 +16,7 @@ from maitred.model.group import GROUP, MIN_COUNT, NO_MARKS, Group, Marks, PodGro
 from maitred.model.job import Job
 from maitred.model.membership.conventions import BY_TITLE, all_marks, group_from_foreign
 from maitred.model.membership.jobs import filled, group_from_job, marks_of_job
-from maitred.model.membership.owners import OWNERS, group_from_owners, kind_title
+from maitred.model.membership.owners import OWNERS, group_from_owners, kind_title, staged_owner
 from maitred.model.membership.progress import JobProgress, progress_of
 from maitred.model.membership.source import JOB, MARKS, OWNER, POD_GROUP, WORKER_SET, GroupId
 from maitred.model.membership.stages import speaks_for_itself
@@ -257,8 +257,13 @@ class _Settling:
             return Settled(made.id, made.group)
         if own is not None and self.job is not None:
             id = GroupId(JOB, own.key, self.job.metadata.uid)
-            return Settled(id, own, overruled=_overruled(made))
-        return self._marked_only()
+            return Settled(id, own, overruled=_overruled(made), staged=self._staged(gang))
+        return replace(self._marked_only(), staged=self._staged(gang))
+
+    def _staged(self, gang: bool) -> tuple[type[Object], str] | None:
+        """Of the pod that submits the job of a RayJob, which is in no gang of it."""
+        found = staged_owner(self.chain.owners) if gang else None
+        return None if found is None else place_of(found)
 
     def _stands(self, made: GroupClaim) -> bool:
         """Whether a group that was made for a Job is as good as what the Job says."""

@@ -118,7 +118,9 @@ def by_mpi_operator(
     """Its workers are pods, and its launcher is a Job."""
     name = job.metadata.name
     labels = {OPERATOR_NAME: "mpi-operator", JOB_NAME: name, JOB_ROLE: part.role.lower()}
-    part = replace(part, template=marked(spec.template, labels))
+    managed_by = job.spec.run_policy.managed_by
+    manager = None if managed_by == training.MPI_OPERATOR else part.manager
+    part = replace(part, template=marked(spec.template, labels), manager=manager)
     if part.role == WORKER:
         yield part
         return

@@ -1,0 +1,103 @@
+"""Which pods an owner creates later, and for which of them room is kept: where kinds of owners differ."""
+
+import msgspec
+import pytest
+
+from maitred.cluster.state import ClusterState, Delete, Put
+from maitred.model.manifest import Reader
+from maitred.model.pod import Pod
+from tests.oracle.builders import Obj, node, pod
+from tests.oracle.staged import Sizes, Staged, mpi_job, ordered_set, ray_job
+from tests.support import decide
+
+ONE = Sizes(first=1, later=1, rank=None)
+
+
+def running(one: Staged) -> list[Obj]:
+    """The pods that come first, on a node."""
+    for each in one.firsts:
+        each["spec"]["nodeName"], each["status"]["phase"] = "n1", "Running"
+    return [*one.objects, *one.firsts]
+
+
+def holds(plan: Obj) -> list[tuple[str, int]]:
+    return [(hold["group"], hold["pods"]) for hold in plan["holds"]]
+
+
+def bound(plan: Obj) -> list[str]:
+    return [bind["pod"] for bind in plan["binds"]]
+
+
+# -- RayJobs: the pod that submits the job
+
+
+def test_room_is_kept_for_the_pod_that_submits_a_ray_job() -> None:
+    plan = decide([node("n1", 2), *running(ray_job(ONE, 0)), pod("rival", 1, created=0)])
+    assert (bound(plan), holds(plan)) == ([], [("default/o", 1)])
+
+
+def test_the_pod_that_submits_a_ray_job_gets_the_room_that_was_kept_for_it() -> None:
+    one = ray_job(ONE, 0)
+    plan = decide([node("n1", 2), *running(one), *one.made_later, *one.laters, pod("rival", 1, created=0)])
+    assert (bound(plan), holds(plan)) == (["default/o-y"], [])
+
+
+def test_no_room_is_kept_once_the_pod_that_submits_a_ray_job_runs() -> None:
+    one = ray_job(ONE, 0)
+    one.firsts += one.laters
+    plan = decide([node("n1", 3), *running(one), *one.made_later, pod("rival", 1, created=0)])
+    assert (bound(plan), holds(plan)) == (["default/rival"], [])
+
+
+def test_the_state_learns_that_the_pod_that_submits_a_ray_job_has_come_and_gone() -> None:
+    one, state = ray_job(ONE, 0), ClusterState()
+
+    def put(*objects: Obj) -> None:
+        reader = Reader()
+        reader.read(msgspec.json.encode({"kind": "List", "apiVersion": "v1", "items": list(objects)}), "test")
+        for item in reader.objects:
+            state.apply(Put(item))
+
+    put(node("n1", 3), *running(one))
+    assert [view.group.key for view in state.snapshot().awaited] == ["default/o"]
+    (submitter,) = one.laters
+    submitter["spec"]["nodeName"] = "n1"
+    put(*one.made_later, submitter)
+    assert state.snapshot().awaited == ()
+    state.apply(Delete(Pod, "default/o-y"))
+    assert [view.group.key for view in state.snapshot().awaited] == ["default/o"]
+
+
+# -- MPIJobs: who manages them
+
+
+@pytest.mark.parametrize(
+    ("manager", "kept"),
+    [
+        ("kubeflow.org/mpi-operator", [("default/o-launcher", 1)]),
+        ("kubeflow.org/training-operator", [("default/o-launcher", 1)]),
+        ("kueue.x-k8s.io/multikueue", []),
+    ],
+)
+def test_the_launcher_comes_later_where_one_of_its_own_operators_manages_an_mpi_job(
+    manager: str, kept: list[tuple[str, int]]
+) -> None:
+    one = mpi_job(ONE, 1)
+    one.objects[0]["spec"]["runPolicy"] = {"managedBy": manager}
+    plan = decide([node("n1", 2), *one.objects, *one.firsts])
+    assert (bound(plan), holds(plan)) == (["default/o-worker-0"], kept)
+
+
+# -- what others are told of room that is kept
+
+
+def test_others_are_told_of_which_groups_the_pods_are_that_room_is_kept_for() -> None:
+    one = ordered_set(ONE, 1, 2, depends=False)
+    third = {"name": "c", "template": one.objects[0]["spec"]["replicatedJobs"][1]["template"]}
+    one.objects[0]["spec"]["replicatedJobs"].append(third)
+    plan = decide([node("n1", 5), *running(one), pod("rival", 1, created=0)])
+    (entry,) = plan["groups"]
+    words = (
+        "room for 2 pods of default/o-b and 2 pods of default/o-c is kept, because JobSet default/o creates"
+    )
+    assert words in entry["blockers"][0]["message"]
