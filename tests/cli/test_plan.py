@@ -170,7 +170,7 @@ def test_a_field_that_does_not_exist_is_a_warning(on: list[str]) -> None:
         ([], "-f: is required: give manifests, or describe a gang, such as --gang 64 --gpus 8"),
         (
             ["-f", "-", "--gpus", "8"],
-            "-f: does not go with --gpus; leave those out, the manifests say it all",
+            "-f: cannot be used with --gpus: the manifests say that; leave those options out",
         ),
         (["-f", "missing.yaml"], "missing.yaml: no such file or directory"),
         (["--gang", "2", "--min-count", "3"], "--min-count: 3 is more than the 2 members of --gang"),

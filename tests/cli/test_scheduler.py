@@ -168,7 +168,7 @@ def test_leader_election_can_be_turned_off_by_a_flag(served: Options, tmp_path: 
         ),
         (
             ("--shadow", "--leader-election"),
-            "--leader-election: does not go with --shadow, which writes nothing, not even a Lease; leave "
+            "--leader-election: cannot be used with --shadow, which writes nothing, not even a Lease; leave "
             "it out",
         ),
         (

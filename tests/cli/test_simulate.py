@@ -190,7 +190,7 @@ def test_a_scenario_that_is_wrong(tmp_path: Path) -> None:
 
 def test_seeds_beyond_the_largest(small: str) -> None:
     assert cases(small, "--policy", "each", "--seed", "4294967295") == [("each", 4294967295)]
-    words = "2 from 4294967295 on go past 4294967295, the largest; begin with a smaller --seed"
+    words = "2 seeds from 4294967295 on exceed 4294967295, the largest seed; use a smaller --seed"
     assert refused(small, "--seed", "4294967295", "--seeds", "2") == f"--seeds: {words}"
 
 
@@ -269,7 +269,7 @@ def test_without_ray_it_says_what_to_install(small: str, monkeypatch: pytest.Mon
 
 def test_ray_counts_its_own_cores(small: str) -> None:
     assert refused(small, "--engine", "ray", "--jobs", "2").startswith(
-        "--jobs: goes only with --engine local"
+        "--jobs: can only be used with --engine local"
     )
 
 

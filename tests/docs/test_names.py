@@ -14,10 +14,8 @@ STANDALONE = (SOURCE / "verify", SOURCE / "sandbox/apiserver")
 """They share no code with the rest on purpose, so both write down what the rest knows a second time. They
 answer for their own names only."""
 KUBERNETES_NOUNS = """
-    BudgetSpec BudgetStatus ClaimReference ClaimSpec Container ContainerState ContainerStatus GangPolicy
-    Job JobSpec JobStatus LeaseSpec Namespace Node NodeCondition NodeStatus Owner PersistentVolume Pod
-    PodGroup PodSpec PodStatus ResponseKind Running SeenPod SeenPodStatus StorageClass Terminated
-    Toleration VolumeSpec Workload WorkloadReference WorkloadSpec
+    BudgetStatus Container Job JobSpec JobStatus LeaseSpec Namespace Node NodeCondition NodeStatus Owner Pod
+    PodGroup PodSpec PodStatus ResponseKind SeenPod SeenPodStatus Toleration Workload WorkloadSpec
 """
 """Objects of the API and their parts. Each module that reads one declares the fields that it looks at."""
 

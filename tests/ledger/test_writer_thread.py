@@ -169,7 +169,7 @@ def test_it_begins_once_the_database_is_there(
     clerk.close()
     assert [group.group for group in ledger.history(moment(1)).groups] == ["red/lone"]
     [warning] = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    assert "scheduling goes on without a ledger, and the ledger is tried again every" in warning
+    assert "scheduling goes on without a ledger, and opening it is tried again every" in warning
     assert "--ledger none" in warning
 
 

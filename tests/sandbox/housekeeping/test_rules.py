@@ -15,7 +15,7 @@ from maitred.sandbox.housekeeping.jobs.groups import group_name, hashed
 from maitred.sandbox.housekeeping.jobs.pods import indexed_prefix
 from maitred.sandbox.housekeeping.nodes import GRACE_SECONDS, NodeController, wanted_taints
 from maitred.sandbox.housekeeping.objects import BudgetStatus, DisruptionBudget, Lease, Node, Pod, Toleration
-from maitred.sandbox.housekeeping.storage import Claim, Volume, best_volume
+from maitred.sandbox.housekeeping.storage import BindableVolume, Claim, best_volume
 from tests.sandbox.housekeeping.world import NOW, World, make_job, make_pod, with_meta
 
 PREFIX = "node.kubernetes.io"
@@ -85,13 +85,13 @@ def test_a_pod_stays_where_nothing_drives_it_out() -> None:
 # -- volumes -----------------------------------------------------------------------------------------------
 
 
-def volume(name: str, size: str, **spec: Any) -> Volume:
+def volume(name: str, size: str, **spec: Any) -> BindableVolume:
     body = {
         "metadata": {"name": name, "labels": {"name": name}},
         "spec": {"capacity": {"storage": size}, "accessModes": ["ReadWriteOnce"], **spec},
         "status": {"phase": "Available"},
     }
-    return msgspec.convert(body, Volume)
+    return msgspec.convert(body, BindableVolume)
 
 
 def claim(size: str, **spec: Any) -> Claim:
@@ -120,7 +120,7 @@ def test_what_is_kept_for_a_claim_comes_first_and_for_others_never() -> None:
     assert chosen(claim("1Gi"), taken) is None
 
 
-def chosen(for_claim: Claim, volumes: list[Volume], waits: bool = False) -> str | None:
+def chosen(for_claim: Claim, volumes: list[BindableVolume], waits: bool = False) -> str | None:
     found = best_volume(for_claim, volumes, waits)
     return None if found is None else found.metadata.name
 

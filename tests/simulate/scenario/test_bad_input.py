@@ -224,8 +224,8 @@ def test_workloads(text: str, error: str) -> None:
         ),
         (
             "cluster: {trace: {format: openb, file: y, resources: {cpu: 1}}}",
-            "cluster.trace.resources: does not go with a trace of nodes, which says what each node has; "
-            "leave it out",
+            "cluster.trace.resources: cannot be combined with a trace of nodes, which says what each node "
+            "has; leave it out",
         ),
         (
             "cluster: {kinds: [{name: a, resources: {}}], trace: {format: openb, file: y}}",

@@ -77,8 +77,9 @@ class GangHistory:
         self.lengths: Moments = np.clip(self.ends - np.maximum(self.times, begin), 0.0, None)
         self.alive = self._count(created) - self._count(left)
         placed = np.isfinite(bound)
-        # One that was told to go before it was bound has never counted.
-        self.seated = self._count(bound) - self._count(np.where(placed, np.maximum(left, bound), math.inf))
+        # One that was told to go before it got its place never had it as a member.
+        unseated = np.where(placed, np.maximum(bound, left), math.inf)
+        self.seated = self._count(bound) - self._count(unseated)
         self.holders = self._count(bound) - self._count(np.where(placed, ended, math.inf))
         later = len(stays) - self._count(created)
         unseen = np.minimum(later, np.clip(quorum - self.alive, 0, None))

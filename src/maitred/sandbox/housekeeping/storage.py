@@ -37,7 +37,7 @@ class Claim(PersistentVolumeClaim, frozen=True, kw_only=True):
         return amount(STORAGE, self.spec.resources.requests.get(STORAGE, 0))
 
 
-class Volume(PersistentVolume, frozen=True, kw_only=True):
+class BindableVolume(PersistentVolume, frozen=True, kw_only=True):
     metadata: Meta
 
     @property
@@ -49,7 +49,7 @@ class VolumeClass(StorageClass, frozen=True, kw_only=True):
     metadata: Meta
 
 
-def is_kept_for(volume: Volume, claim: Claim) -> bool:
+def is_kept_for(volume: BindableVolume, claim: Claim) -> bool:
     """By name, and by UID as far as it says one."""
     kept = volume.spec.claim_ref
     return (
@@ -59,7 +59,7 @@ def is_kept_for(volume: Volume, claim: Claim) -> bool:
     )
 
 
-def satisfies(volume: Volume, claim: Claim) -> bool:
+def satisfies(volume: BindableVolume, claim: Claim) -> bool:
     """What even a claim that names its volume must ask no more than."""
     return (
         volume.metadata.deletion_timestamp is None
@@ -70,7 +70,7 @@ def satisfies(volume: Volume, claim: Claim) -> bool:
     )
 
 
-def best_volume(claim: Claim, volumes: Iterable[Volume], waits: bool) -> Volume | None:
+def best_volume(claim: Claim, volumes: Iterable[BindableVolume], waits: bool) -> BindableVolume | None:
     """One that is kept for the claim, else the smallest that will do; a claim that waits for its first
     consumer only gets what was kept for it."""
     fitting = [volume for volume in volumes if satisfies(volume, claim)]

@@ -13,8 +13,8 @@ from maitred.sandbox.housekeeping.cache import Index, ObjectCache, key_of
 from maitred.sandbox.housekeeping.objects import Json, Pod
 from maitred.sandbox.housekeeping.storage import (
     BOUND_BY_CONTROLLER,
+    BindableVolume,
     Claim,
-    Volume,
     VolumeClass,
     best_volume,
     is_kept_for,
@@ -32,7 +32,7 @@ class VolumeController:
     def __init__(self, stock: ObjectCache, api: ControllerApi) -> None:
         self._api = api
         self._claims = stock.shelf(VOLUME_CLAIMS, Claim)
-        self._volumes = stock.shelf(VOLUMES, Volume)
+        self._volumes = stock.shelf(VOLUMES, BindableVolume)
         self._classes = stock.shelf(STORAGE_CLASSES, VolumeClass)
         self._pods = stock.shelf(PODS, Pod)
         self._pods_in = Index(self._pods, namespace_with_claims)
@@ -62,7 +62,7 @@ class VolumeController:
             if old is not None and is_kept_for(volume, old):
                 self._volume_queue.add(volume.metadata.name)
 
-    def _volume_told(self, old: Volume | None, new: Volume | None) -> None:
+    def _volume_told(self, old: BindableVolume | None, new: BindableVolume | None) -> None:
         volume = new or old
         assert volume is not None
         self._volume_queue.add(volume.metadata.name)
@@ -118,12 +118,12 @@ class VolumeController:
         elif claim.status.phase != "Lost":
             await self._claim_phase(claim, {"phase": "Lost", "accessModes": None, "capacity": None})
 
-    async def _bind(self, claim: Claim, volume: Volume) -> None:
+    async def _bind(self, claim: Claim, volume: BindableVolume) -> None:
         kept = volume.spec.claim_ref
         if kept is None or kept.uid != claim.metadata.uid:
             ours = {"annotations": {BOUND_BY_CONTROLLER: "yes"}} if kept is None else {}
             body: Json = {"metadata": ours, "spec": {"claimRef": reference(claim)}}
-            volume = await self._api.merge(VOLUMES, volume.metadata, body, Volume)
+            volume = await self._api.merge(VOLUMES, volume.metadata, body, BindableVolume)
             self._volumes.learn(volume)
         if volume.status.phase != "Bound":
             await self._volume_phase(volume, "Bound")
@@ -172,20 +172,22 @@ class VolumeController:
         else:
             self._claim_queue.add(key_of(claim.metadata))
 
-    async def _unbind(self, volume: Volume) -> None:
+    async def _unbind(self, volume: BindableVolume) -> None:
         """Its claim has another volume. If it was a user who kept it for the claim, it stays kept by name."""
         ours = BOUND_BY_CONTROLLER in volume.metadata.annotations
         body: Json = {"spec": {"claimRef": None if ours else {"uid": None, "resourceVersion": None}}}
         if ours:
             body["metadata"] = {"annotations": {BOUND_BY_CONTROLLER: None}}
-        volume = await self._api.merge(VOLUMES, volume.metadata, body, Volume)
+        volume = await self._api.merge(VOLUMES, volume.metadata, body, BindableVolume)
         self._volumes.learn(volume)
         await self._volume_phase(volume, "Available")
 
-    async def _volume_phase(self, volume: Volume, phase: str) -> None:
+    async def _volume_phase(self, volume: BindableVolume, phase: str) -> None:
         if volume.status.phase != phase:
             body = {"status": {"phase": phase}}
-            self._volumes.learn(await self._api.merge(VOLUMES, volume.metadata, body, Volume, "status"))
+            self._volumes.learn(
+                await self._api.merge(VOLUMES, volume.metadata, body, BindableVolume, "status")
+            )
 
 
 def claims_of(pod: Pod) -> list[str]:
