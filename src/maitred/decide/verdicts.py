@@ -61,7 +61,8 @@ class Verdicts:
 
     def _binds(self, group: TriedGroup, places: Assignment) -> list[Bind]:
         names, pods, uids = self.record.snapshot.nodes.names, group.view.pods, group.view.uids
-        return [Bind(pods[member], uids[member], names[row], group.key) for member, row in sorted(places)]
+        key = group.key
+        return [Bind(pods[member], uids[member], names[row], key) for member, row in sorted(places)]
 
     def _as_served(self) -> list[TriedGroup]:
         seated = (group for group in self.record.groups if group.seated)
@@ -80,7 +81,8 @@ class Verdicts:
     def _verdicts(self) -> list[GroupVerdict]:
         """In the order of the groups. Who came last is looked at first: the groups that had their turns with
         nothing given away between them then follow each other, and are diagnosed on the same ground."""
-        record, taken = self.record, self.record.taken()
+        record = self.record
+        taken = record.taken() if any(group.ask.shapes for group in record.groups) else []
         found = {
             id(group): self.of(group, taken, explained=record.is_explained(group))
             for group in sorted(record.groups, key=lambda group: -group.last_tried)
