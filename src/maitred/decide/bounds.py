@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Codes, Ints, Mask
-from maitred.decide.rules import Rules, Spread
+from maitred.decide.rules import DomainBound, Rules, Spread
 
 Floats = NDArray[np.float64]
 A_HAIR_MORE = 1 + 2**-44
@@ -16,11 +16,14 @@ A_HAIR_MORE = 1 + 2**-44
 
 def most_per_domain(rules: Rules, within: Mask, codes: Codes, counts: Sequence[int]) -> tuple[Ints, Ints]:
     """For every domain: a bound on the members it can take, and its room if there were more of them."""
-    rows = rules.hospitable_in(within)
-    chosen = codes[rows]
-    if len(rows) and chosen.min() < 0:
-        rows, chosen = rows[chosen >= 0], chosen[chosen >= 0]
-    return _most_by_code(rules, rows, chosen, counts)
+    if rules.bound is None or not rules.bound.answers(within, codes, counts):
+        rows = rules.hospitable_in(within)
+        chosen = codes[rows]
+        if len(rows) and chosen.min() < 0:
+            rows, chosen = rows[chosen >= 0], chosen[chosen >= 0]
+        most, room = _most_by_code(rules, rows, chosen, counts)
+        rules.bound = DomainBound(within, codes, tuple(counts), most, room)
+    return rules.bound.most, rules.bound.room
 
 
 def _most_by_code(rules: Rules, rows: Rows, chosen: Codes, counts: Sequence[int]) -> tuple[Ints, Ints]:

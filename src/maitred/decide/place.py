@@ -100,18 +100,24 @@ def candidates(
     most, room = most_per_domain(rules, within, codes, demand.counts)
     able = np.flatnonzero(most >= max(1, demand.need))
     if len(able) > 1:
-        elsewhere = ~np.isin(able, codes[anchors])
-        seated = np.minimum(most[able], demand.want)
-        disliked = -_liking(rules, within, codes, len(most))[able]
-        able = able[np.lexsort((able, disliked, room[able], -seated, elsewhere))]
+        keys: list[Ints | Mask] = [room[able]]
+        liking = _liking(rules, within, codes, len(most))
+        if liking is not None:
+            keys.insert(0, -liking[able])
+        if demand.need < demand.want:  # else they hold everyone
+            keys.append(-np.minimum(most[able], demand.want))
+        if len(anchors):
+            keys.append(~np.isin(able, codes[anchors]))
+        able = able[np.lexsort(keys)]
     return list(zip(able.tolist(), most[able].tolist(), strict=True))
 
 
-def _liking(rules: Rules, within: Mask, codes: Codes, domains: int) -> Ints:
-    """How much the first shape likes the nodes of each domain that have room for it, on the whole."""
+def _liking(rules: Rules, within: Mask, codes: Codes, domains: int) -> Ints | None:
+    """How much the first shape likes the nodes of each domain that have room for it, on the whole; None if it
+    likes all nodes alike."""
     liked = preferences(rules.trial, rules.shapes[0])
     if not liked.any():
-        return np.zeros(domains, dtype=np.int64)
+        return None
     useful = within & (codes >= 0) & (rules.copies[0] > 0)
     total = np.bincount(codes[useful], weights=liked[useful], minlength=domains)
     nodes = np.bincount(codes[useful], minlength=domains)

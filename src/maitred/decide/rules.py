@@ -5,6 +5,7 @@ shape; what members do to each other stays as data: conflicts, companies, spread
 Every way of seating a group (fill, greedy, search) reads these, so no constraint is written twice.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -51,6 +52,21 @@ class Spread:
         return open_
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class DomainBound:
+    """How many members each domain can take at most, and its room if there were more of them."""
+
+    within: Mask
+    codes: Codes
+    counts: tuple[int, ...]
+    most: Ints
+    room: Ints
+
+    def answers(self, within: Mask, codes: Codes, counts: Sequence[int]) -> bool:
+        """Whether it is about these nodes, these domains, and as many members of each shape."""
+        return self.within is within and self.codes is codes and self.counts == tuple(counts)
+
+
 @dataclass(slots=True)
 class Rules:
     trial: Trial
@@ -68,6 +84,8 @@ class Rules:
     """Whether every supply says that copies and rooms are all there is to it."""
     sure: bool = True
     """Whether members who hold to all this are served for certain."""
+    bound: DomainBound | None = field(default=None, init=False)
+    """What was asked for last: mostly it is asked for twice."""
     _hospitable: Mask | None = field(default=None, init=False)
     _inside: tuple[Mask, Rows] | None = field(default=None, init=False)
     """The nodes that were asked for last, and those of them that are hospitable."""

@@ -65,8 +65,8 @@ class Verdicts:
 
     def _binds(self, group: TriedGroup, places: Assignment) -> list[Bind]:
         names, pods, uids = self.record.snapshot.nodes.names, group.view.pods, group.view.uids
-        there = [(member, row) for member, row in sorted(places) if group.is_there(member)]
-        return [Bind(pods[member], uids[member], names[row], group.key) for member, row in there]
+        key, there = group.key, [place for place in sorted(places) if group.is_there(place[0])]
+        return [Bind(pods[member], uids[member], names[row], key) for member, row in there]
 
     @cached_property
     def _kept_room(self) -> dict[str, str]:
@@ -100,7 +100,8 @@ class Verdicts:
     def _verdicts(self) -> list[GroupVerdict]:
         """In the order of the groups. Who came last is looked at first: the groups that had their turns with
         nothing given away between them then follow each other, and are diagnosed on the same ground."""
-        record, taken = self.record, self.record.taken()
+        record = self.record
+        taken = record.taken() if any(group.ask.shapes for group in record.groups) else []
         found = {
             id(group): self.of(group, taken, explained=record.is_explained(group))
             for group in sorted(record.groups, key=lambda group: -group.last_tried)

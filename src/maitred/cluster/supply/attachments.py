@@ -41,15 +41,15 @@ class Mount:
     """What pods of one shape on one node took, so that it can be given back."""
 
     row: int
-    handles: list[Handle] = field(default_factory=list)
-    claims: list[str] = field(default_factory=list)
-    own: list[tuple[str, int]] = field(default_factory=list)
+    handles: tuple[Handle, ...] = ()
+    claims: tuple[str, ...] = ()
+    own: tuple[tuple[str, int], ...] = ()
     """Drivers, and how many volumes of each that no other pod shares."""
-    shared: list[str] = field(default_factory=list)
+    shared: tuple[str, ...] = ()
     """Claims that were given an existing volume here first,"""
-    followed: list[str] = field(default_factory=list)
+    followed: tuple[str, ...] = ()
     """and those whose pods have to stay together."""
-    slots: list[list[Slot]] = field(default_factory=list)
+    slots: tuple[Sequence[Slot], ...] = ()
     """For each volume of the shape, what the pods got of those that exist."""
     changes: list[tuple[Slot, str | None]] = field(default_factory=list)
     """Slots that were given another volume than before, and that."""
@@ -198,22 +198,23 @@ class Attachments:
         taken = Mount(row)
         self.derived.clear()
         for need in needs:
-            taken.slots.append([])
             if need.exclusive:
                 self.claims_taken[need.exclusive] += 1
-                taken.claims.append(need.exclusive)
+                taken.claims += (need.exclusive,)
+            slots: Sequence[Slot] = ()
             if need.candidates and need.handle not in self.shared:
                 slots = [Slot(need, row, rows)] if need.handle else [Slot(need, row) for _ in range(copies)]
                 self._give_volumes(need, slots, taken)
+            taken.slots += (slots,)
             if need.handle and need.unbound:
                 self.followed.setdefault(need.handle, []).append(row)
-                taken.followed.append(need.handle)
+                taken.followed += (need.handle,)
             if need.handle:
                 self._attach((need.driver, need.handle), row)
-                taken.handles.append((need.driver, need.handle))
+                taken.handles += ((need.driver, need.handle),)
             elif need.driver in self.free:
                 self.free[need.driver][row] -= copies
-                taken.own.append((need.driver, copies))
+                taken.own += ((need.driver, copies),)
         return taken
 
     def is_served(self, needs: Iterable[VolumeNeed], taken: Mount) -> bool:
@@ -265,7 +266,7 @@ class Attachments:
 
     # -- which volume for which claim ------------------------------------------------------------------
 
-    def _give_volumes(self, need: VolumeNeed, slots: list[Slot], taken: Mount) -> None:
+    def _give_volumes(self, need: VolumeNeed, slots: Sequence[Slot], taken: Mount) -> None:
         """Volumes that exist for claims of one kind on a node; what is then missing is made."""
         reached = (name for name in self._within_reach(slots[0]) if name not in self.volumes_taken)
         free = list(islice(reached, len(slots)))
@@ -274,10 +275,9 @@ class Attachments:
         for slot in slots[len(free) :]:
             if not is_made_at(self._nodes, need, slot.row) and not self._rearrange(slot, taken):
                 break
-        taken.slots[-1] = slots
         if need.handle and slots[0].volume is not None:
             self.shared[need.handle] = slots[0]
-            taken.shared.append(need.handle)
+            taken.shared += (need.handle,)
 
     def _within_reach(self, slot: Slot) -> Iterator[str]:
         """Volumes that could be given to a claim where it is: those of fewest nodes first, so that others are

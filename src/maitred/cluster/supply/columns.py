@@ -34,6 +34,8 @@ class Columns(Supply):
             self.free[:height, :width] -= snapshot.fixed
         self.later: Ints | None = None
         self._touched: list[Rows] = []
+        self._room: tuple[int, Ints] | None = None
+        """The lesser of both, and how many changes it takes into account."""
         self._copies: dict[Requests, tuple[int, Ints]] = {}
         self._freed: dict[Moved, Ints] = {}
         self._amounts: Ints | None = None
@@ -44,6 +46,7 @@ class Columns(Supply):
         more = 0 if same else load.nodes.allocatable - self.load.nodes.allocatable
         other = copy(self)
         other.load, other._touched, other._copies, other._freed = load, [], {}, dict(self._freed)
+        other._room = None
         other.free = self.free + more
         other.later = None if self.later is None else self.later + more
         if not same or load.snapshot is not self.load.snapshot:
@@ -59,7 +62,7 @@ class Columns(Supply):
     def with_free(self, free: Ints) -> Self:
         """The same with other amounts free."""
         other = copy(self)
-        other.free, other._copies = free, {}
+        other.free, other._room, other._copies = free, None, {}
         return other
 
     # -- change and undo -------------------------------------------------------------------------------
@@ -147,13 +150,21 @@ class Columns(Supply):
 
     @property
     def room(self) -> Ints:
-        """What whoever sits down now may take of every resource."""
-        return self.free if self.later is None else np.minimum(self.free, self.later)
+        """What whoever sits down now may take of every resource. It is to be read before anything changes."""
+        if self.later is None:
+            return self.free
+        seen, room = self._room or (0, np.minimum(self.free, self.later))
+        if self._room is not None and seen < len(self._touched):
+            rows = self._touched_since(seen)
+            for lesser, free, later in zip(room, self.free, self.later, strict=True):
+                lesser[rows] = np.minimum(free[rows], later[rows])
+        self._room = (len(self._touched), room)
+        return room
 
     def room_of(self, column: int) -> Ints:
         """The same of one resource."""
-        free: Ints = self.free[column]
-        return free if self.later is None else np.minimum(free, self.later[column])
+        room: Ints = self.room[column]
+        return room
 
     def copies(self, shape: int) -> Ints:
         """How many pods of a shape each node has room for."""
@@ -172,12 +183,8 @@ class Columns(Supply):
         return np.concatenate(touched) if sum(map(len, touched)) < len(everywhere) else everywhere
 
     def _count_copies(self, requests: Requests, rows: Rows | None) -> Ints:
-        room = self.room_of if rows is None else lambda column: self._room_on(rows, column)
+        room = self.room_of if rows is None else lambda column: self.room_of(column)[rows]
         return copies_that_fit(room, self.load.nodes, requests)
-
-    def _room_on(self, rows: Rows, column: int) -> Ints:
-        free: Ints = self.free[column][rows]
-        return free if self.later is None else np.minimum(free, self.later[column][rows], out=free)
 
     def asked_by(self, shape: int) -> bool:
         return True
