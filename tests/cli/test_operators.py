@@ -65,6 +65,24 @@ async def install(found: House) -> None:
         for item in (*cluster(), definition(TrainJob), definition(ClusterTrainingRuntime), runtime):
             if item["kind"] != "Namespace":
                 await objects.create(item)
+        for name in ("idle", "begun"):
+            await objects.create(train_job(name))
+        path = "/apis/trainer.kubeflow.org/v1alpha1/namespaces/team-a/trainjobs/begun"
+        said = {"status": {"conditions": [{"type": "Created", "status": "True"}]}}
+        await admin.request(
+            "PATCH", path, body=json.dumps(said).encode(), content_type="application/merge-patch+json"
+        )
+
+
+def train_job(name: str) -> Obj:
+    about = {"name": name, "namespace": "team-a"}
+    spec = {"runtimeRef": {"name": "torch-distributed"}}
+    return {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainJob",
+        "metadata": about,
+        "spec": spec,
+    }
 
 
 def run(config: str, *arguments: str) -> Result:
@@ -84,6 +102,19 @@ def test_an_object_whose_operator_is_not_installed_is_named_as_such(config: str)
     asked = run(config, "why", "jobset/team-a/llm")
     assert (asked.exit_code, asked.stderr.splitlines()[-1]) == (2, words)
     assert "operator" not in run(config, "why", "trainjob/team-a/llm").stderr
+
+
+def test_an_object_that_no_operator_minds_is_named_as_such(config: str) -> None:
+    """Its kind is served, the object is there, and nobody has written to its status."""
+    asked = run(config, "why", "trainjob/team-a/idle")
+    words = "TrainJob team-a/idle is there, and has no pods; no operator has written to its status"
+    assert asked.exit_code == 2
+    assert asked.stderr.splitlines()[-1].startswith(words)
+    begun = run(config, "why", "trainjob/team-a/begun").stderr.splitlines()[-1]
+    assert (
+        begun
+        == "TrainJob team-a/begun is there, and has no pods; its status says what its operator waits for"
+    )
 
 
 def test_the_runtime_of_a_train_job_is_looked_up_in_the_cluster(config: str) -> None:

@@ -9,7 +9,7 @@ from maitred.explain.audit.answer import Audit
 from maitred.explain.audit.auditing import audit
 from maitred.explain.audit.observer import Observer
 from maitred.explain.audit.seen import SeenPod
-from maitred.model.group import PodGroup
+from maitred.model.group import CompositePodGroup, PodGroup
 from maitred.model.job import Job
 from maitred.model.kinds import OPERATED
 from maitred.model.node import Node
@@ -25,6 +25,7 @@ KINDS: dict[str, Any] = {
     "Job": Job,
     "Node": Node,
     "PodGroup": PodGroup,
+    "CompositePodGroup": CompositePodGroup,
     "PyTorchJob": PyTorchJob,
     "JobSet": JobSet,
 }

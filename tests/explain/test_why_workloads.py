@@ -9,7 +9,7 @@ from maitred.explain.why.tables import why_lines
 from maitred.explain.why.why import why_named
 from maitred.model.manifest import InputError
 from maitred.model.owners import BY_NAME
-from tests.explain.whys import seen_of, situation_of
+from tests.explain.whys import seen_of, situation_of, why_of
 from tests.oracle import builders as b
 from tests.support import Obj
 
@@ -310,3 +310,25 @@ def test_a_group_that_kubernetes_made_of_a_job_does_not_hide_what_the_job_needs(
     vain = "and needs them all; until then 5 pods hold 5 nvidia.com/gpu without working"
     assert any(vain in note for note in answer.notes) is told
     assert any("to start its pods as one gang" in note for note in answer.notes) is told
+
+
+def test_what_the_owner_of_pods_that_name_a_group_would_imply_is_said_to_be_overruled() -> None:
+    spec = {"pytorchReplicaSpecs": {"Worker": {"replicas": 3}}}
+    about = {"name": "t", "namespace": "default", "uid": "t"}
+    owner = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": about, "spec": spec}
+    pods = [b.pod(f"t-{number}", cpu=1) for number in range(3)]
+    for pod in pods:
+        pod["metadata"]["annotations"] = {"pod-group-name": "g", "kai.scheduler/batch-min-member": "2"}
+        pod["metadata"]["ownerReferences"] = [
+            {
+                "apiVersion": "kubeflow.org/v1",
+                "kind": "PyTorchJob",
+                "name": "t",
+                "uid": "t",
+                "controller": True,
+            }
+        ]
+    answer = why_of([b.node("n", cpu=8), owner, *pods], "default/g")
+    words = "would be a gang of 3; that does not count, because its pods name a group"
+    assert [note for note in answer.notes if words in note]
+    assert answer.quorum == 2

@@ -6,10 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+from maitred.cluster.parts import Branch
 from maitred.cluster.snapshot import AS_USUAL
+from maitred.cluster.trees import COMPOSITE_POD_GROUP
 from maitred.explain.audit.observer import Observer
 from maitred.explain.audit.pod_times import PodTimes
+from maitred.model.group import CompositePodGroup, composite_from_object
 from maitred.model.membership import GroupId, PodWords, Settled, group_of, settle, size, without_failed
+
+DEEPEST = 16
+"""Composites within each other; more than any API server accepts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +26,21 @@ class FoundGroup:
     quorum: int | None
     """1: each is of use by itself. None: nobody says."""
     stays: tuple[PodTimes, ...]
+    tree: Branch | None = None
+    """What its parts take, if it is a tree of groups,"""
+    leaves: tuple[int, ...] = ()
+    """and which of them each of the stays is in."""
+    parent: str = ""
+    """The composite that it is a part of."""
+
+    @property
+    def needs(self) -> Branch:
+        """A group that is no tree is a single leaf."""
+        return self.tree or Branch(self.key, self.quorum or 1, leaf=0)
+
+    @property
+    def leaf_of(self) -> tuple[int, ...]:
+        return self.leaves or (0,) * len(self.stays)
 
     @property
     def by(self) -> str:
@@ -35,7 +56,55 @@ class FoundGroup:
 
 
 def found_groups(observer: Observer) -> Iterator[FoundGroup]:
-    """Every group, but for pods on their own, in the order of names."""
+    """Every group, but for pods on their own, in the order of names. A tree of groups is one."""
+    trees: dict[str, list[FoundGroup]] = {}
+    for one in _settled_groups(observer):
+        above = [one.parent, *_composites_above(observer, one.parent)] if one.parent else []
+        if above and observer.find(CompositePodGroup, above[-1]) is not None:
+            trees.setdefault(above[-1], []).append(one)
+        else:
+            yield one
+    for root, parts in sorted(trees.items()):
+        yield _tree_of(observer, root, parts)
+
+
+def _composites_above(observer: Observer, key: str) -> Iterator[str]:
+    """The composites that a composite is in, innermost first, as far as they are known."""
+    for _ in range(DEEPEST):
+        found = observer.find(CompositePodGroup, key)
+        key = "" if found is None else composite_from_object(found).parent
+        if not key:
+            return
+        yield key
+
+
+def _tree_of(observer: Observer, root: str, parts: Sequence[FoundGroup]) -> FoundGroup:
+    """All groups below one composite as one; parts of which there is no pod are not in it, and not met."""
+    keys = {key for part in parts for key in (part.parent, *_composites_above(observer, part.parent))}
+    inside: dict[str, list[str]] = {}
+    for key in sorted(keys - {root}):
+        inside.setdefault(next(_composites_above(observer, key), root), []).append(key)
+
+    def branch(key: str) -> Branch:
+        found = observer.find(CompositePodGroup, key)
+        own = [
+            Branch(part.key, part.quorum or 1, leaf=number)
+            for number, part in enumerate(parts)
+            if part.parent == key
+        ]
+        quorum = 1 if found is None else composite_from_object(found).quorum
+        return Branch(key, quorum, children=(*own, *(branch(child) for child in inside.get(key, ()))))
+
+    tree = branch(root)
+    unsaid = any(part.quorum is None for part in parts)
+    stays = tuple(stay for part in parts for stay in part.stays)
+    leaves = tuple(number for number, part in enumerate(parts) for _ in part.stays)
+    return FoundGroup(
+        GroupId(COMPOSITE_POD_GROUP, root), None if unsaid else max(1, tree.least()), stays, tree, leaves
+    )
+
+
+def _settled_groups(observer: Observer) -> Iterator[FoundGroup]:
     together = defaultdict[GroupId, list[tuple[PodTimes, Settled]]](list)
     settled: dict[PodWords, Settled] = {}
     for stay in observer.stays():
@@ -53,13 +122,13 @@ def found_group_of(id: GroupId, members: Sequence[tuple[PodTimes, Settled]]) -> 
     stays = tuple(stay for stay, _ in members)
     group = group_of(id, [found.marks for _, found in members], members[0][1].group, there(stays))
     if group.problems or not group.exists:
-        return FoundGroup(id, None, stays)
+        return FoundGroup(id, None, stays, parent=group.parent)
     jobs = {found.job.job: found.job for _, found in members if found.job is not None}.values()
     group = without_failed(group, jobs)
     kept = sum(stay.succeeded and stay.leaving is None for stay in stays)
     done = size(group.completed) or group.done + sum(size(job.completed) for job in jobs)
     removed = max(0, done - kept)
-    return FoundGroup(id, max(group.quorum - removed, 1), stays)
+    return FoundGroup(id, max(group.quorum - removed, 1), stays, parent=group.parent)
 
 
 def there(stays: Sequence[PodTimes]) -> int:

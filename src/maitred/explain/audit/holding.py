@@ -7,17 +7,19 @@ of a watch nothing is left to be supposed.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from maitred.cluster.parts import Branch
 from maitred.explain.audit.gangs import FoundGroup, until
 from maitred.explain.audit.pod_times import PodTimes
 
 Moments = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+Counts = NDArray[np.int64]
 Held = dict[tuple[str, str], float]
 """Device-seconds, or devices, by resource and node."""
 
@@ -44,7 +46,7 @@ class Holding:
 
 def holding(found_group: FoundGroup, begin: float, now: float, watched_since: float | None) -> Holding:
     """What it held from `begin` to `now`. `watched_since`: from when on nothing was missed."""
-    history = GangHistory(found_group.stays, found_group.quorum or 1, begin, now, watched_since)
+    history = GangHistory(found_group, begin, now, watched_since)
     open_places = [stay for stay in found_group.stays if holds_at(stay, now)]
     return Holding(
         incomplete=history.held(history.incomplete),
@@ -61,12 +63,13 @@ class GangHistory:
     """A gang from moment to moment: between two of them nothing changes."""
 
     def __init__(
-        self, stays: Sequence[PodTimes], quorum: int, begin: float, now: float, watched_since: float | None
+        self, found_group: FoundGroup, begin: float, now: float, watched_since: float | None
     ) -> None:
+        stays, needs = found_group.stays, found_group.needs
         self.stays, self.begin, self.now = stays, begin, now
         created, bound = columns(stay.created for stay in stays), columns(stay.bound for stay in stays)
         left = columns(until(stay) for stay in stays)
-        ready = ready_since(stays, quorum)
+        ready = ready_since(found_group)
         ended = columns(stay.ended for stay in stays)
         changes = np.concatenate((created, bound, left, ended))
         inner = [time for time in (begin, ready, watched_since) if time is not None]
@@ -81,11 +84,19 @@ class GangHistory:
         unseated = np.where(placed, np.maximum(bound, left), math.inf)
         self.seated = self._count(bound) - self._count(unseated)
         self.holders = self._count(bound) - self._count(np.where(placed, ended, math.inf))
-        later = len(stays) - self._count(created)
-        unseen = np.minimum(later, np.clip(quorum - self.alive, 0, None))
-        if watched_since is not None:
-            unseen = np.where(self.times >= watched_since, 0, unseen)
-        complete = self.seated + unseen >= quorum
+        watched = self.times >= (math.inf if watched_since is None else watched_since)
+        leaf_of = np.array(found_group.leaf_of, dtype=np.int64)
+        have, with_unseen = dict[int, Counts](), dict[int, Counts]()
+        for leaf in (branch for branch, _ in needs.walk() if branch.is_leaf):
+            own = leaf_of == leaf.leaf
+            alive = self._count(created[own]) - self._count(left[own])
+            have[leaf.leaf] = self._count(bound[own]) - self._count(unseated[own])
+            later = int(own.sum()) - self._count(created[own])
+            unseen = np.minimum(later, np.clip(leaf.quorum - alive, 0, None))
+            with_unseen[leaf.leaf] = have[leaf.leaf] + np.where(watched, 0, unseen)
+        self.whole: Flags = met(needs, have, len(self.times))
+        """All of the quorum had a place."""
+        complete = met(needs, with_unseen, len(self.times))
         self.incomplete: Flags = ~complete
         self.starting: Flags = complete & (self.times < (math.inf if ready is None else ready))
 
@@ -116,10 +127,22 @@ class GangHistory:
         return float(self.times[breaks[-1] + 1 if len(breaks) else 0])
 
 
-def whole_since(stays: Sequence[PodTimes], quorum: int, now: float) -> float | None:
+def met(branch: Branch, have: Mapping[int, Counts], times: int) -> Flags:
+    """At which times a tree has its quorum with so many members in each leaf."""
+    if branch.is_leaf:
+        found: Flags = have[branch.leaf] >= branch.quorum
+        return found
+    parts = np.zeros(times, dtype=np.int64)
+    for child in branch.children:
+        parts += met(child, have, times)
+    complete: Flags = parts >= branch.quorum
+    return complete
+
+
+def whole_since(found_group: FoundGroup, now: float) -> float | None:
     """When all of the quorum had a place for the first time."""
-    history = GangHistory(stays, quorum, -math.inf, now, None)
-    complete = np.flatnonzero(history.seated >= quorum)
+    history = GangHistory(found_group, -math.inf, now, None)
+    complete = np.flatnonzero(history.whole)
     return float(history.times[complete[0]]) if len(complete) else None
 
 
@@ -128,10 +151,17 @@ def columns(moments: Iterable[float | None]) -> Moments:
     return np.array([math.inf if moment is None else moment for moment in moments], dtype=np.float64)
 
 
-def ready_since(stays: Sequence[PodTimes], quorum: int) -> float | None:
+def ready_since(found_group: FoundGroup) -> float | None:
     """When as many as it takes had been ready."""
-    times = sorted(stay.ready for stay in stays if stay.ready is not None)
-    return times[quorum - 1] if len(times) >= quorum else None
+    stays = zip(found_group.stays, found_group.leaf_of, strict=True)
+    moments = sorted((stay.ready, leaf) for stay, leaf in stays if stay.ready is not None)
+    times = np.array([time for time, _ in moments], dtype=np.float64)
+    came = {
+        leaf: np.cumsum([int(leaf == other) for _, other in moments], dtype=np.int64)
+        for leaf in found_group.needs.leaves()
+    }
+    complete = np.flatnonzero(met(found_group.needs, came, len(times)))
+    return float(times[complete[0]]) if len(complete) else None
 
 
 def holds_at(stay: PodTimes, time: float) -> bool:

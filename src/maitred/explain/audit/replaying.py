@@ -95,7 +95,7 @@ class Work:
         quorum, members = unit.quorum or 1, fullest(unit.stays)
         ends = [stay.ended for stay in unit.stays]
         end = None if None in ends else max(end for end in ends if end is not None)
-        whole = whole_since(unit.stays, quorum, self._now)
+        whole = whole_since(unit, self._now)
         runs = None if end is None or whole is None else end - max(whole, self.begin)
         self._changed[ENDLESS] += end is None
         return SimulatedJob(

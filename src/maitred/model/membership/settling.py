@@ -187,11 +187,20 @@ class _Settling:
         marks, differing = self._marks()
         problem = next((claim.problem for claim in claims if claim.problem), "") or _differing_names(claims)
         conflict = problem or "; ".join(differing) or self._differing_counts(claims, marks)
+        overruled = _overruled(made) or self._implied()
         if first.id.source == POD_GROUP:
-            return Settled(first.id, first.group, NO_MARKS, conflict)
+            return Settled(first.id, first.group, NO_MARKS, conflict, overruled)
         if marks.min_count is None:
             marks = msgspec.structs.replace(marks, min_count=next((c.count for c in claims if c.count), None))
-        return Settled(first.id, first.group, marks, conflict, _overruled(made))
+        return Settled(first.id, first.group, marks, conflict, overruled)
+
+    def _implied(self) -> str:
+        """The gang that the owners would make of the pod if nothing were written."""
+        found = group_from_owners(self.said, self.chain.owners) if self.rules.owners == "gang" else None
+        if found is None or not found.takes_all:
+            return ""
+        gang = f"{found.group.origin}, would be a gang of {found.group.quorum}"
+        return f"{gang}; that does not count, because its pods name a group"
 
     def _marks(self) -> tuple[Marks, list[str]]:
         """Of the pod, and of its owners where it says nothing."""

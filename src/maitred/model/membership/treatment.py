@@ -19,6 +19,7 @@ IGNORED: Treatment = "ignored"
 
 COSCHEDULING, VOLCANO, KUEUE, KAI = "scheduler-plugins", "Volcano", "Kueue", "KAI"
 KOORDINATOR, YUNIKORN, ARMADA, GODEL = "Koordinator", "YuniKorn", "Armada", "Gödel"
+SLINKY = "Slinky"
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +250,16 @@ KEYS_OF_OTHERS: tuple[KeyRow, ...] = (
         gangNodeUniformityLabel=REQUIRED,
     ),
     KeyRow(GODEL, "godel.bytedance.com/pod-group-name", NAMES_GROUP),
+    *_keys(
+        SLINKY,
+        "slurmjob.slinky.slurm.net/",
+        job_name=needless("it is the name of the job in Slurm"),
+        account=ignored("it is whose quota Slurm counts; maitred has no queues yet"),
+        partition=ignored("maitred seats on all nodes; give the pods a node selector"),
+        qos=ignored(PREEMPTION),
+        timelimit=ignored("maitred ends no pod; maitred.dev/expected-runtime tells it how long one runs"),
+        gres=ignored("maitred gives what the containers request"),
+    ),
 )
 
 PREFIXES: dict[str, str] = {
@@ -264,6 +275,7 @@ PREFIXES: dict[str, str] = {
     "yunikorn.apache.org/": YUNIKORN,
     "armadaproject.io/": ARMADA,
     "godel.bytedance.com/": GODEL,
+    "slurmjob.slinky.slurm.net/": SLINKY,
 }
 """Whose keys begin so. One without a row is told as ignored: we do not know what it means."""
 UNKNOWN = ignored("maitred does not know this key")
@@ -381,5 +393,6 @@ SCHEDULERS: dict[str, str] = {
     "scheduler-plugins": COSCHEDULING,
     "armada": ARMADA,
     "godel-scheduler": GODEL,
+    "slurm-bridge-scheduler": SLINKY,
 }
 """What others are called in `schedulerName`, where nobody has chosen another name."""
