@@ -420,6 +420,12 @@ def test_what_was_decided_last_is_written_last(house: House) -> None:
     assert house.leaving == set()
 
 
+def test_orders_that_are_done_are_forgotten(house: House) -> None:
+    """Otherwise a scheduler would remember every group that it ever made room for."""
+    house.carry_out(ALL, preempting(seats=SEATS))
+    assert house.evicter._last == {}
+
+
 def test_a_place_elsewhere_takes_the_old_one_back(house: House) -> None:
     house.carry_out(preempting(seats=SEATS))
     house.record.written.clear()
