@@ -1,6 +1,7 @@
 """When a cycle is due without anything having happened."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
@@ -118,6 +119,18 @@ def test_of_a_group_that_changed_meanwhile_no_place_is_taken() -> None:
         assert loop._assume([seat("a", "n1"), seat("b", "n1")])
 
     asyncio.run(run())
+
+
+def test_everything_is_looked_at_now_and_then_and_not_in_every_cycle(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks = list[float]()
+    monkeypatch.setattr(Worklist, "look_at_everything", lambda _: looks.append(now))
+    loop = loop_of(Mirror("maitred"), Plans(), Policy)
+    start = time.monotonic() + 601.0
+    for now in (start, start + 1.0, start + 599.0, start + 600.0, start + 601.0):
+        loop._note_the_hour(now)
+    assert looks == [start, start + 600.0]
 
 
 def kept(name: str, where: str) -> WatchedPod:
