@@ -1,5 +1,6 @@
 """What a state keeps besides pods and nodes goes with the objects that it came from."""
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -9,6 +10,7 @@ from maitred.cluster.state import ClusterState
 from tests.cluster.seen import delete, plan_of, put, read, seen, state_of
 from tests.decide.preempting import budget, gang, running
 from tests.oracle.builders import Obj, near, node, pod
+from tests.oracle.builders import gang as marked
 
 
 def test_a_budget_that_is_deleted_guards_nobody() -> None:
@@ -21,9 +23,14 @@ def test_a_budget_that_is_deleted_guards_nobody() -> None:
     ]
     guard = budget({"app": "a"}, minAvailable=1)
     state = state_of(read(objects))
+
+    def victims() -> list[str]:
+        return [eviction["pod"] for eviction in json.loads(plan_of(state.snapshot()))["evictions"]]
+
     before = plan_of(state.snapshot())
+    assert victims() == ["default/a-guarded"]
     put(state, guard)
-    assert plan_of(state.snapshot()) == plan_of(state_of(read([*objects, guard])).snapshot()) != before
+    assert victims() == ["default/b-plain"]
     delete(state, guard)
     assert plan_of(state.snapshot()) == before
 
@@ -84,3 +91,50 @@ def test_what_a_pod_once_said_is_forgotten(
     fresh = state_of(read([*kept, passing(59)]))
     assert seen(state.snapshot()) == seen(fresh.snapshot())
     assert plan_of(state.snapshot()) == plan_of(fresh.snapshot())
+
+
+def test_a_pod_numbered_anew_still_counts_as_a_user_of_its_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Needs were forgotten, and those that are left have other numbers: the last pod that wants to be near
+    others goes, and labels that only it has read make no shapes any more."""
+    monkeypatch.setattr(interning, "FEWEST_TO_FORGET", 3)
+    reader = pod("reader", cpu=2, node="n1", anti_affinity=[near("hostname", {"job": "x"})])
+    waiting = [pod(f"w{i}", cpu=3, labels={"job": name}) for i, name in enumerate("xy")]
+    passing = [pod(f"p{i}", cpu=f"{i + 1}m", node="n1") for i in range(12)]
+    state = ClusterState()
+
+    def shapes() -> int:
+        return len({shape for view in state.snapshot().groups for shape in view.shapes.tolist()})
+
+    put(state, node("n1", cpu=8), *passing, reader, *waiting)
+    assert shapes() == 2
+    delete(state, *passing)
+    assert shapes() == 2
+    delete(state, reader)
+    assert shapes() == 1
+
+
+def test_a_group_that_loses_a_member_keeps_its_own_number() -> None:
+    """What is known of it does not become that of the next group that takes its place."""
+    gangs = [
+        pod(f"{name}-{i}", cpu=1, node="n1", annotations=marked(name, 1)) for name in "gh" for i in (0, 1)
+    ]
+    later = pod("k-0", cpu=1, node="n1", annotations=marked("k", 1))
+    state = state_of(read([node("n1", cpu=8), *gangs]))
+    state.snapshot()
+    delete(state, gangs[0])
+    put(state, later)
+
+    def seated() -> dict[str, int]:
+        return {one.group.key: one.counted for one in state.snapshot().seated if one is not None}
+
+    assert seated() == {"default/g": 1, "default/h": 2, "default/k": 1}
+    delete(state, *gangs[1:], later)
+    assert seated() == {}
+
+
+def test_a_controller_all_of_whose_pods_are_gone_is_forgotten() -> None:
+    owned = [pod(f"train-{i}", cpu=1, node="n1", owner="Job/train") for i in (0, 1)]
+    state = state_of(read([node("n1", cpu=8), *owned]))
+    assert [one for one in state.snapshot().controllers if one is not None]
+    delete(state, *owned)
+    assert [one for one in state.snapshot().controllers if one is not None] == []

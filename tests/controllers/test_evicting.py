@@ -2,168 +2,38 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 import pytest
 
-from maitred.cluster.leaving import leaving_pods
-from maitred.cluster.state import ClusterState
-from maitred.controllers.owners.suspensions import Suspensions
 from maitred.controllers.scheduling import evicting
-from maitred.controllers.scheduling.evicting import Evicter, RoomOrder
 from maitred.controllers.scheduling.mirror import Mirror
-from maitred.kube.outcomes import Done, RefusalReason, Refused, Unknown
-from maitred.kube.resources import CONFIG_MAPS, Resource
-from maitred.kube.wire import Condition, WatchedPod
-from maitred.kube.writes import OwnerToWrite
-from maitred.model.job import Job
+from maitred.kube.outcomes import RefusalReason, Refused, Unknown
 from maitred.model.plan import GroupVerdict, Plan
 from maitred.model.suspension import parse_suspension
-from tests.cluster.seen import put
-from tests.controllers.owners.made import JOBS, SERVED
+from tests.controllers.making_room import (
+    ALL,
+    CLEARED,
+    FORBIDDEN,
+    GANG,
+    JOB_LEAVES,
+    NOTHING,
+    PROMISED,
+    SEATS,
+    TAKEN,
+    House,
+    Outcome,
+)
 from tests.controllers.victims import eviction, preempting, seat
 from tests.controllers.watched import watched_group, watched_pod
-from tests.oracle.builders import gang, node
-
-NOTHING = ClusterState().snapshot()
-GANG = gang("g", 2)
-FORBIDDEN = Refused(RefusalReason.FORBIDDEN, "no")
-
-Outcome = Done | Refused | Unknown
-
-
-@dataclass
-class Record:
-    """Stands for the API server: keeps what is written, in order, and answers as it is told to."""
-
-    written: list[str] = field(default_factory=list)
-    said: list[str] = field(default_factory=list)
-    answers: dict[str, list[Outcome]] = field(default_factory=dict)
-    """What a write is answered the first times."""
-    meanwhile: dict[str, Callable[[], object]] = field(default_factory=dict)
-    """What happens while one is written."""
-
-    async def nominate(self, namespace: str, name: str, uid: str, node: str) -> Outcome:
-        return self._write(f"nominate {name} to {node or 'none'}")
-
-    async def patch_pod_condition(self, namespace: str, name: str, uid: str, told: Condition) -> Outcome:
-        assert (told.type, told.status, told.reason) == ("DisruptionTarget", "True", "PreemptionByScheduler")
-        self.said.append(told.message)
-        return self._write(f"mark {name}")
-
-    async def delete_pod(self, namespace: str, name: str, uid: str, grace: int | None = None) -> Outcome:
-        return self._write(f"delete {name}" if grace is None else f"delete {name} within {grace}")
-
-    async def create(self, resource: Resource, namespace: str, body: bytes) -> Outcome:
-        assert (resource, namespace) == (CONFIG_MAPS, "own")
-        self.said.append(msgspec.json.decode(body)["data"]["record"])
-        return self._write("record")
-
-    async def delete(self, resource: Resource, namespace: str, name: str) -> Outcome:
-        assert (resource, namespace) == (CONFIG_MAPS, "own")
-        return self._write("forget")
-
-    async def suspend(self, owner: OwnerToWrite, annotation: str) -> Outcome:
-        self.said.append(annotation)
-        return self._write(f"suspend {owner.name}")
-
-    def _write(self, what: str) -> Outcome:
-        self.written.append(what)
-        self.meanwhile.get(what, lambda: None)()
-        answers = self.answers.get(what)
-        return answers.pop(0) if answers else Done()
-
-
-@dataclass
-class Clock:
-    now: float = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-class House:
-    """A gang of two that waits, and three pods on two nodes that could make room for it."""
-
-    def __init__(self, runner: asyncio.Runner) -> None:
-        self.runner = runner
-        self.clock = Clock()
-        self.mirror = Mirror("maitred", clock=self.clock)
-        put(self.mirror.state, node("n1", cpu=2), node("n2", cpu=2))
-        for name in ("a", "b"):
-            self.mirror.put_pod(watched_pod(name, cpu=2, annotations=GANG))
-        for name, where in (("x", "n1"), ("y", "n1"), ("z", "n2")):
-            self.mirror.put_pod(self.victim(name, where))
-        self.record = Record()
-        self.begun: list[bool] = []
-        self.finished: list[RoomOrder] = []
-        self.evicter = Evicter(
-            self.record,  # type: ignore[arg-type]
-            Suspensions(self.record, "own", "maitred", SERVED),  # type: ignore[arg-type]
-            self.mirror,
-            4,
-            lambda _, begun: self.begun.append(begun),
-            self.finished.append,
-        )
-
-    def victim(self, name: str, where: str, **fields: Any) -> WatchedPod:
-        fields = {"owner": "Job/train", "scheduler": "default-scheduler", **fields}
-        return watched_pod(name, cpu=1, node=where, **fields)
-
-    def put_job(self, *, suspend: bool = False, managed_by: str = "") -> None:
-        owner = self.mirror.overlay.owner("default/x")
-        assert owner is not None
-        meta = {"name": owner.name, "namespace": "default", "uid": owner.uid}
-        spec = {"suspend": suspend, "managedBy": managed_by}
-        self.mirror.put_owner(msgspec.convert({"metadata": meta, "spec": spec}, Job), JOBS)
-
-    def carry_out(self, *plans: Plan) -> list[str]:
-        async def run() -> None:
-            for plan in plans:
-                self.evicter.decided(plan, NOTHING, 0.0)
-            running = asyncio.create_task(self.evicter.run())
-            while self.evicter.unfinished and not running.done():
-                await asyncio.sleep(0)
-            running.cancel()
-            with suppress(asyncio.CancelledError):
-                await running
-
-        self.runner.run(run())
-        return self.record.written
-
-    @property
-    def leaving(self) -> set[str]:
-        snapshot = self.mirror.state.snapshot()
-        leaving = snapshot.bound.occupants[leaving_pods(snapshot, LIMIT, now=0)]
-        return {occupant.key.removeprefix("default/") for occupant in leaving}
-
-    def linger(self, name: str, where: str) -> None:
-        """Somebody has deleted this pod, and given it ten years."""
-        pod = self.victim(name, where, deleted=True)
-        years = msgspec.structs.replace(pod.metadata, deletion_grace_period_seconds=10 * 365 * 86_400)
-        self.mirror.put_pod(msgspec.structs.replace(pod, metadata=years))
-
-    @property
-    def promised(self) -> dict[str, str]:
-        """As the next cycle sees it."""
-        [view] = [v for v in self.mirror.state.snapshot().groups if v.group.key == "default/g"]
-        return {pod: node for pod, node in zip(view.pods, view.nominated, strict=False) if node}
+from tests.oracle.builders import gang
 
 
 @pytest.fixture
 def house() -> Iterator[House]:
     with asyncio.Runner() as runner:
         yield House(runner)
-
-
-LIMIT = 3600
-SEATS = (seat("a", "n1"), seat("b", "n2"))
-ALL = preempting(eviction("x"), eviction("y"), eviction("z"), seats=SEATS)
-PROMISED = {"default/a": "n1", "default/b": "n2"}
-CLEARED = ["nominate a to none", "nominate b to none"]
 
 
 def test_all_are_nominated_before_anyone_is_marked_and_each_is_marked_before_it_goes(
@@ -230,10 +100,6 @@ def test_the_record_names_the_pod_group_that_the_pods_are_in_and_no_other_of_tha
     record = parse_suspension(house.record.said[-2])
     assert record is not None
     assert (record.group, record.pod_group) == ("default/train", name)
-
-
-JOB_LEAVES = preempting(*(eviction(name, job="train") for name in "xyz"), seats=SEATS)
-TAKEN = Refused(RefusalReason.TAKEN, "the Job is suspended already")
 
 
 def test_a_job_that_its_user_has_suspended_meanwhile_is_not_ours_to_resume(house: House) -> None:
@@ -420,6 +286,12 @@ def test_what_was_decided_last_is_written_last(house: House) -> None:
     assert house.leaving == set()
 
 
+def test_orders_that_are_done_are_forgotten(house: House) -> None:
+    """Otherwise a scheduler would remember every group that it ever made room for."""
+    house.carry_out(ALL, preempting(seats=SEATS))
+    assert house.evicter._last == {}
+
+
 def test_a_place_elsewhere_takes_the_old_one_back(house: House) -> None:
     house.carry_out(preempting(seats=SEATS))
     house.record.written.clear()
@@ -441,159 +313,3 @@ def test_a_promise_that_cannot_be_taken_back_is_seen_again(house: House) -> None
     house.carry_out(waiting())
     assert house.promised == {"default/a": "n1"}
     assert len(house.finished[-1].failures) == 1
-
-
-# -- suspended Jobs ----------------------------------------------------------------------------------------
-
-
-def test_the_pods_of_a_suspended_job_leave_whoever_has_suspended_it(house: House) -> None:
-    house.put_job(suspend=True)
-    assert house.leaving == {"x", "y", "z"}
-    house.mirror.put_pod(house.victim("w", "n2"))
-    assert house.leaving == {"w", "x", "y", "z"}
-    house.put_job()
-    assert house.leaving == set()
-
-
-def test_a_job_that_is_resumed_before_its_pods_are_gone_keeps_them(house: House) -> None:
-    house.put_job()
-    house.carry_out(preempting(*(eviction(name, job="train") for name in "xyz"), seats=SEATS))
-    house.put_job()  # news of before the write
-    assert house.leaving == {"x", "y", "z"}
-    house.put_job(suspend=True)
-    assert house.leaving == {"x", "y", "z"}
-    house.put_job()
-    assert house.leaving == set()
-
-
-def test_the_pods_of_a_suspended_job_that_another_controller_manages_stay(house: House) -> None:
-    house.put_job(suspend=True, managed_by="example.com/another")
-    assert house.leaving == set()
-
-
-def test_pods_that_name_a_job_of_another_namespace_or_of_another_kind_stay(house: House) -> None:
-    for namespace, owner in (("mallory", "Job/train"), ("default", "Jab/train")):
-        forged = house.victim("w", "n2", namespace=namespace, owner=owner)
-        house.mirror.put_pod(forged)
-    house.put_job(suspend=True)
-    assert house.leaving == {"x", "y", "z"}
-
-
-def test_who_has_not_left_in_time_counts_as_running_and_may_be_evicted_again(
-    house: House, caplog: pytest.LogCaptureFixture
-) -> None:
-    house.put_job(suspend=True)
-    house.mirror.put_pod(house.victim("w", "n2", spec={"terminationGracePeriodSeconds": 10**9}))
-    assert house.mirror.overlay.next_overdue() == house.clock.now + 90
-    house.clock.now += 89.9
-    house.mirror.overlay.let_stay()
-    assert house.leaving == {"w", "x", "y", "z"}
-    house.clock.now += 0.1
-    house.mirror.overlay.let_stay()
-    assert house.leaving == {"w"}, "its grace period is longer"
-    house.mirror.put_pod(house.victim("x", "n1"))
-    assert house.leaving == {"w"}, "news of a pod that stays do not make it leave"
-    house.clock.now += 600
-    house.mirror.overlay.let_stay()
-    assert house.leaving == set(), "and yet it is not believed for years"
-    assert len(caplog.messages) == 4
-    assert "pod default/x was evicted and is still there after 90 s" in caplog.text
-    house.carry_out(preempting(eviction("x"), eviction("y"), eviction("z"), seats=SEATS))
-    assert house.leaving == {"x", "y", "z"}
-    house.clock.now += 90
-    house.mirror.overlay.let_stay()
-    assert house.leaving == set()
-    assert len(caplog.messages) == 4, "it is said once"
-
-
-def test_where_a_suspension_is_refused_the_pods_are_deleted(house: House) -> None:
-    house.put_job()
-    house.record.answers = {"suspend train": [FORBIDDEN]}
-    house.carry_out(preempting(*(eviction(name, job="train") for name in "xyz"), seats=SEATS))
-    assert house.record.written[5:8] == ["record", "suspend train", "forget"]
-    assert sorted(house.record.written[8:]) == ["delete x", "delete y", "delete z"]
-    assert house.finished[0].failures == []
-
-
-def test_a_suspension_of_which_nothing_could_be_remembered_lets_them_stay(house: House) -> None:
-    house.put_job()
-    house.record.answers = {"record": [FORBIDDEN]}
-    house.carry_out(preempting(*(eviction(name, job="train") for name in "xyz"), seats=SEATS))
-    assert house.leaving == set()
-    assert house.finished[0].failures == ["suspension of Job default/train: Unrecorded: Forbidden: no"]
-
-
-def test_a_pod_that_has_outstayed_an_eviction_is_deleted_when_its_owner_is_suspended_again(
-    house: House,
-) -> None:
-    house.put_job()
-    leave = preempting(*(eviction(name, job="train") for name in "xyz"), seats=SEATS)
-    house.carry_out(leave)
-    house.clock.now += 1000
-    house.mirror.overlay.let_stay()
-    assert house.leaving == set()
-    house.record.written.clear()
-    house.carry_out(leave)
-    assert house.record.written[-5:-3] == ["record", "suspend train"]
-    assert house.record.written[-3:] == ["delete x", "delete y", "delete z"]
-
-
-def test_pods_of_a_suspended_job_that_wait_are_not_decided(house: House) -> None:
-    house.mirror.put_pod(watched_pod("w", cpu=1, owner="Job/train"))
-    waiting_pods = {pod for view in house.mirror.state.snapshot().groups for pod in view.pods}
-    assert "default/w" in waiting_pods
-    house.put_job(suspend=True)
-    waiting_pods = {pod for view in house.mirror.state.snapshot().groups for pod in view.pods}
-    assert "default/w" not in waiting_pods
-
-
-# ---- grace periods
-
-
-def test_a_victim_that_asks_for_years_gets_as_long_as_the_policy_says(house: House) -> None:
-    house.mirror.put_pod(house.victim("v", "n1", spec={"terminationGracePeriodSeconds": LIMIT + 1}))
-    house.mirror.put_pod(house.victim("w", "n1", spec={"terminationGracePeriodSeconds": LIMIT}))
-    written = house.carry_out(preempting(eviction("v"), eviction("w"), eviction("z"), seats=SEATS))
-    assert sorted(line for line in written if line.startswith("delete")) == [
-        *(f"delete v within {LIMIT}", "delete w", "delete z")
-    ]
-
-
-def test_one_that_lingers_is_deleted_again_with_less_time_and_leaves_from_then_on(house: House) -> None:
-    house.linger("x", "n1")
-    assert house.leaving == set()
-    written = house.carry_out(ALL)
-    assert f"delete x within {LIMIT}" in written
-    house.linger("x", "n1")
-    assert house.leaving == {"x", "y", "z"}, "late news of before the writes change nothing"
-    house.mirror.put_pod(house.victim("x", "n1", deleted=True))
-    house.clock.now += 10_000
-    house.mirror.overlay.let_stay()
-    assert "x" in house.leaving, "by now it is the API server's own word"
-
-
-def test_one_that_lingers_and_was_told_to_hurry_is_not_told_again_for_somebody_else(house: House) -> None:
-    house.linger("x", "n1")
-    house.carry_out(ALL)
-    house.record.written.clear()
-    assert house.carry_out(preempting(eviction("x"), seats=SEATS)) == []
-    assert "x" in house.leaving
-
-
-def test_one_that_lingers_and_could_not_be_hurried_does_not_leave(house: House) -> None:
-    house.linger("x", "n1")
-    house.record.answers[f"delete x within {LIMIT}"] = [FORBIDDEN]
-    house.carry_out(ALL)
-    assert "x" not in house.leaving
-    house.linger("y", "n1")
-    house.clock.now += 90
-    house.mirror.overlay.let_stay()
-    assert house.leaving == set(), "nor one that was told to and does not"
-
-
-def test_a_job_that_its_user_has_suspended_makes_nobody_leave_who_lingers(house: House) -> None:
-    house.linger("x", "n1")
-    house.put_job(suspend=True)
-    assert house.leaving == {"y", "z"}
-    house.linger("y", "n1")
-    assert house.leaving == {"z"}

@@ -1,6 +1,7 @@
 """When a cycle is due without anything having happened."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
@@ -18,8 +19,9 @@ from maitred.kube.wire import WatchedPod
 from maitred.model.plan import Plan
 from maitred.model.policy import Policy, Preemption
 from tests.cluster.seen import put
+from tests.controllers.victims import seat
 from tests.controllers.watched import watched_pod
-from tests.oracle.builders import node
+from tests.oracle.builders import gang, node
 
 DELAYED = Policy(preemption=Preemption(delay="2s"))
 SECONDS = 20.0
@@ -101,6 +103,34 @@ def test_where_many_wait_all_are_seated_at_once_and_told_one_after_the_other() -
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(worklist, "MOST_EXPLAINED", 1)
         asyncio.run(run())
+
+
+def test_of_a_group_that_changed_meanwhile_no_place_is_taken() -> None:
+    """The second of its pods was made anew since the decision."""
+
+    async def run() -> None:
+        mirror = Mirror("maitred")
+        put(mirror.state, node("n1", cpu=2))
+        for name in "ab":
+            mirror.put_pod(watched_pod(name, cpu=1, annotations=gang("g", 2)))
+        loop = loop_of(mirror, Plans(), Policy)
+        assert not loop._assume([seat("a", "n1"), msgspec.structs.replace(seat("b", "n1"), uid="older")])
+        assert (mirror.overlay.assumed, sorted(mirror.waiting)) == (0, ["default/a", "default/b"])
+        assert loop._assume([seat("a", "n1"), seat("b", "n1")])
+
+    asyncio.run(run())
+
+
+def test_everything_is_looked_at_now_and_then_and_not_in_every_cycle(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks, now = list[float](), 0.0
+    monkeypatch.setattr(Worklist, "look_at_everything", lambda _: looks.append(now))
+    loop = loop_of(Mirror("maitred"), Plans(), Policy)
+    start = time.monotonic() + 601.0
+    for now in (start, start + 1.0, start + 599.0, start + 600.0, start + 601.0):
+        loop._note_the_hour(now)
+    assert looks == [start, start + 600.0]
 
 
 def kept(name: str, where: str) -> WatchedPod:

@@ -4,10 +4,15 @@ import asyncio
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from maitred.controllers import policy
-from maitred.controllers.policy import Defaults, PolicyFile, PolicyKeeper, PolicySource
+from maitred.controllers.policy import Defaults, PolicyConfigMap, PolicyFile, PolicyKeeper, PolicySource
+from maitred.kube.wire import ConfigMap, WatchedMeta
 from maitred.model.manifest import InputError
+from maitred.model.policy import Policy
 
 GOOD = "search: {steps: 1234}\n"
 BETTER = "search: {steps: 4321}\n"
@@ -89,3 +94,39 @@ def test_the_same_text_again_is_no_change() -> None:
 
     kept = asyncio.run(story())
     assert (kept.told, kept.changes) == ([True], 1)
+
+
+class Watch:
+    """Stands for the watch of one ConfigMap, which is there or not."""
+
+    there: ConfigMap | None = None
+
+    def __init__(self, client: object, resource: object, kind: object, sink: Any, **selected: object) -> None:
+        self._sink = sink
+        self.synced = asyncio.Event()
+
+    async def run(self) -> None:
+        if self.there is not None:
+            self._sink.put(self.there)
+        self.synced.set()
+        await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize(("data", "steps"), [(None, Policy().search.steps), ({policy.KEY: GOOD}, 1234)])
+def test_the_defaults_are_in_force_where_there_is_no_config_map(
+    data: dict[str, str] | None, steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = None if data is None else ConfigMap(WatchedMeta(name="policy", namespace="own"), data)
+    monkeypatch.setattr(Watch, "there", found)
+    monkeypatch.setattr(policy, "Reflector", Watch)
+
+    async def story() -> Kept:
+        kept, anything = Kept(), object()
+        task = asyncio.create_task(PolicyConfigMap(anything, "own", "policy").run(kept.keeper))  # type: ignore[arg-type]
+        assert await asyncio.wait_for(kept.keeper.first, 10) is None
+        await asyncio.sleep(0)
+        task.cancel()
+        return kept
+
+    kept = asyncio.run(story())
+    assert (kept.keeper.policy.search.steps, kept.told) == (steps, [True])

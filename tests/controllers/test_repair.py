@@ -1,16 +1,21 @@
 """Which gangs were interrupted while they were seated, by what the API has of them and nothing else."""
 
+import asyncio
+import time
 from typing import Any
 
 import msgspec
 import pytest
 
+from maitred.controllers.scheduling import repair
 from maitred.controllers.scheduling.condition_writer import COMPOSITE_SCHEDULED
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.controllers.scheduling.repair import GangRepair
 from maitred.controllers.scheduling.seating import ANNOTATION
-from maitred.kube.wire import WatchedComposite, WatchedPod
+from maitred.kube.outcomes import Done
+from maitred.kube.wire import Condition, WatchedComposite, WatchedPod
+from maitred.model.plan import Plan
 from tests.cluster.seen import put
 from tests.controllers.watched import watched_group, watched_pod
 from tests.oracle.builders import below, composite, gang, node
@@ -26,10 +31,10 @@ def seated(bound: int, waiting: int, second: int = 10) -> dict[str, str]:
 
 def short_groups(mirror: Mirror, *interrupted: str) -> list[str]:
     writer: Any = None  # nothing is written by looking
-    repair = GangRepair(mirror, writer, CONDITION, 60.0, Metrics())
+    gangs = GangRepair(mirror, writer, CONDITION, 60.0, Metrics())
     for group in interrupted:
-        repair.interrupted(group)
-    return list(repair.find(mirror.state.snapshot()))
+        gangs.interrupted(group)
+    return list(gangs.find(mirror.state.snapshot()))
 
 
 def mirror_of(*pods: WatchedPod) -> Mirror:
@@ -167,3 +172,39 @@ def test_a_late_part_that_was_left_half_way_is_short_though_its_tree_was_whole()
 def test_a_tree_that_was_whole_and_lost_a_member_is_not() -> None:
     mirror = tree_of(bound("a-0", seated(2, 2), group="a"), left("a-1", 30, group="a"), whole=True)
     assert short_groups(mirror) == []
+
+
+class Writer:
+    """Stands for the API server."""
+
+    def __init__(self) -> None:
+        self.deleted: list[str] = []
+
+    async def patch_pod_condition(self, namespace: str, name: str, uid: str, told: Condition) -> Done:
+        return Done()
+
+    async def delete_pod(self, namespace: str, name: str, uid: str, grace: int | None = None) -> Done:
+        self.deleted.append(name)
+        return Done()
+
+
+@pytest.mark.parametrize(("ago", "deleted"), [(61.0, ["a", "b"]), (1.0, [])], ids=["long ago", "just now"])
+def test_members_are_taken_back_once_the_others_had_their_time(
+    ago: float, deleted: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(repair, "SECONDS_BETWEEN_LOOKS", 0.0)
+    marks = {**MARKS, **seated(3, 3)}
+    owned = [bound(name, marks, owner="Job/train") for name in "ab"]
+    mirror, writer = mirror_of(*owned, left("c", 1, MARKS)), Writer()
+    gangs = GangRepair(mirror, writer, CONDITION, 60.0, Metrics())  # type: ignore[arg-type]
+
+    async def story() -> None:
+        gangs.decided(Plan(), mirror.state.snapshot(), time.monotonic() - ago)
+        looking = asyncio.create_task(gangs.run())
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert not looking.done()
+        looking.cancel()
+
+    asyncio.run(story())
+    assert (gangs.short(), writer.deleted) == (1, deleted)

@@ -68,3 +68,13 @@ def test_devices_of_a_class_are_named_beside_room_only_where_no_node_has_them_it
     offered = [node("n1", cpu=1), node("n2", cpu="500m", allocatable={"dra.example.com/gpu": 1})]
     assert categories(classes(*small)) == ["Capacity", "Devices"]
     assert categories(classes(*offered)) == ["Capacity"]
+
+
+# ---- warnings
+
+
+def test_a_running_time_that_cannot_be_read_is_warned_of() -> None:
+    plan = decide([node("n1"), pod("g", 1, annotations={"maitred.dev/expected-runtime": "soon"})])
+    [told] = plan["warnings"]
+    assert told.startswith("group default/g: maitred.dev/expected-runtime: 'soon' is not ")
+    assert told.endswith("; so it is not known when it ends")

@@ -154,5 +154,6 @@ def test_everybody_is_examined_within_as_many_cycles_as_a_namespace_has_groups(
     for _ in range(2 * longest + 1):
         plan = cycles.play()
         found |= {verdict.group: verdict.verdict for verdict in plan.groups if not was_cut(verdict)}
+        assert all(verdict.verdict != "Impossible" for verdict in plan.groups if was_cut(verdict))
     assert not cycles.first
     assert found == unlimited

@@ -432,6 +432,11 @@ def test_an_ephemeral_volume_is_taken_as_its_template_before_its_claim_exists() 
     assert fits(FULL, HERE, LATE, ephemeral("p"))
     assert not fits(FULL, HERE, storage_class("late", zones=["z2"]), ephemeral("p"))
     assert not fits(FULL, HERE, LATE, ephemeral("p", "ghost"))
+    elsewhere = ephemeral("p")
+    elsewhere["metadata"]["namespace"] = "team"
+    assert seats(decide([FULL, HERE, LATE, elsewhere])) == {"team/p": "n"}, (
+        "its claim is in its own namespace"
+    )
 
 
 def test_an_ephemeral_volume_is_its_claim_once_that_exists() -> None:

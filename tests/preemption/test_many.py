@@ -132,3 +132,12 @@ def test_who_is_not_in_the_way_of_members_that_keep_apart_stays() -> None:
     assert len({name[:5] for name in names}) == 5
     alternatives = receipt(plan, names[0])["alternatives"]
     assert [other["toll"] for other in alternatives] == [*tolls(plan), *tolls(plan)], "other nodes do as well"
+
+
+def test_where_those_of_the_lowest_rank_are_not_enough_others_leave_too() -> None:
+    """Twelve low pods and twelve of middle rank, for a gang of eighteen."""
+    nodes = [node(f"n{i:02}", cpu=2) for i in range(12)]
+    lows = [running(f"low-{i:02}", f"n{i:02}", priority=1) for i in range(12)]
+    mids = [running(f"mid-{i:02}", f"n{i:02}", priority=5) for i in range(12)]
+    plan = decided([*nodes, *lows, *mids, *party(18, 18)])
+    assert (verdict(plan), len(evicted(plan))) == ("Preempting", 18)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from maitred.decide.ask import Assignment
-from maitred.decide.preemption.pricing import _fitting
+from maitred.decide.preemption.pricing import _argsort, _fitting
 from maitred.decide.preemption.sparing import _Sparing
 
 
@@ -50,3 +50,9 @@ def test_a_node_without_room_has_room_for_none() -> None:
     room, uses = np.array([[-3, 1, 7, 99]]), np.array([[2]])
     assert _fitting(room, uses, np.array([5, 5, 5, 5])).tolist() == [0, 0, 3, 5]
     assert _fitting(room, uses, np.zeros(4, dtype=np.int64)).tolist() == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("largest", [65_535, 65_536, 200_000])
+def test_more_units_than_a_short_number_can_count_are_in_order(largest: int) -> None:
+    numbers = np.array([largest, 7, largest - 1, 0])
+    assert _argsort(numbers, largest + 1).tolist() == [3, 1, 2, 0]

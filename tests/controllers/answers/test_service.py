@@ -325,6 +325,13 @@ def test_few_wait_and_nobody_keeps_the_others_out(monkeypatch: pytest.MonkeyPatc
     asyncio.run(story())
 
 
+def test_service_accounts_of_one_namespace_are_one_caller_and_those_of_others_are_not() -> None:
+    accounts = [user(f"system:serviceaccount:{name}") for name in ("a:one", "a:two", "b:one")]
+    one, other, foreign = map(question_queue.caller_of, accounts)
+    assert one == other != foreign
+    assert question_queue.caller_of(user("jane")) != question_queue.caller_of(user("joe"))
+
+
 def test_a_pace_is_kept_by_each_and_by_few_who_come_often() -> None:
     now = 0.0
     pace = RateLimit(2, 10, lambda: now)

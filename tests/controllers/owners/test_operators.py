@@ -12,8 +12,8 @@ from maitred.kube.wire import WATCHED_OWNERS, WatchedOwner, WatchedOwnerOfPods, 
 from maitred.model.operators.kueue import KueueWorkload
 from maitred.model.suspending import BY_TITLE, OwnerName
 from maitred.model.suspension import Suspension
+from tests.controllers.owners.house import NOW, House, bound, guest, in_house, room
 from tests.controllers.owners.made import record
-from tests.controllers.owners.test_returns import NOW, House, bound, guest, in_house, room
 from tests.controllers.watched import watched_pod
 from tests.decide.test_top_owners import reference, suspend
 from tests.oracle.builders import node

@@ -20,7 +20,6 @@ from maitred.controllers.scheduling.overlay import Overlay, is_over
 from maitred.controllers.scheduling.seating import ANNOTATION, SeatingRecord, parse_seating
 from maitred.kube.wire import WatchedComposite, WatchedGroup, WatchedPod
 from maitred.model.group import CompositePodGroup, PodGroup
-from maitred.model.job import Job
 from maitred.model.kinds import row_of
 from maitred.model.meta import key_of
 from maitred.model.objects import Object
@@ -65,7 +64,6 @@ class Mirror:
         self.composites: dict[str, WatchedComposite] = {}
         self.mates: dict[str, dict[str, Mate]] = {}
         """Group -> its members that we have bound and that have not finished."""
-        self.jobs: dict[str, Job] = {}
         self.owners: dict[OwnerName, Object] = {}
         """Owners of pods that can be suspended, Jobs among them."""
         self.workloads: dict[str, KueueWorkload] = {}
@@ -152,16 +150,12 @@ class Mirror:
 
     def put_owner(self, one: Object, row: SuspendableKind) -> None:
         """An object that makes pods, and can be suspended."""
-        if isinstance(one, Job):
-            self.jobs[key_of(one.metadata)] = one
         self.owners[OwnerName(row.title, key_of(one.metadata))] = one
         self.state.apply(Put(one))
         self.overlay.put_owner(one, row)
         self._regroup()
 
     def owner_gone(self, owner: OwnerName, row: SuspendableKind) -> None:
-        if row.type is Job:
-            self.jobs.pop(owner.key, None)
         if (one := self.owners.pop(owner, None)) is not None:
             self.overlay.owner_gone(one)
         self.state.apply(Delete(row.type, owner.key))
