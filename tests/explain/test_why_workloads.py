@@ -310,3 +310,15 @@ def test_a_group_that_kubernetes_made_of_a_job_does_not_hide_what_the_job_needs(
     vain = "and needs them all; until then 5 pods hold 5 nvidia.com/gpu without working"
     assert any(vain in note for note in answer.notes) is told
     assert any("to start its pods as one gang" in note for note in answer.notes) is told
+
+
+def test_a_pod_on_a_lost_node_does_not_run() -> None:
+    pods = [*owned("ReplicaSet", "apps/v1", "web", 1, 1), *owned("ReplicaSet", "apps/v1", "web", 2)[1:]]
+    pods[1]["spec"]["nodeName"] = "n9"
+    for pod in pods:
+        pod["status"] = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+    answer = asked([*NODES, b.node("n9", gpu=1, ready=None), *pods], "rs", "web")
+    assert (answer.placed, answer.members, answer.state, answer.verdict) == (1, 2, "Running", "Scheduled")
+    assert "1 member is on nodes that are lost: n9 is not Ready" in answer.notes
+    assert answer.progress is not None
+    assert [(one.cause, one.pod) for one in answer.progress.slow] == [("Lost", "default/web-1-x")]

@@ -3,13 +3,15 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
+from maitred.cluster.leaving import LOST
 from maitred.cluster.snapshot import AS_USUAL
 from maitred.explain.audit.observer import Observer
-from maitred.explain.audit.stays import Stay
+from maitred.explain.audit.stays import Stay, unready_since
 from maitred.model.membership import GroupId, PodWords, Settled, group_of, settle, size, without_failed
+from maitred.model.node import Node, effective_taints
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,26 @@ def found_group_of(id: GroupId, members: Sequence[tuple[Stay, Settled]]) -> Foun
     done = size(group.completed) or group.done + sum(size(job.completed) for job in jobs)
     removed = max(0, done - kept)
     return FoundGroup(id, max(group.quorum - removed, 1), stays)
+
+
+def lost_nodes(observer: Observer) -> frozenset[str]:
+    """The nodes whose kubelets do not answer."""
+    silent = (any(taint.key in LOST for taint in effective_taints(node)) for node in observer.every(Node))
+    names = (node.metadata.name for node in observer.every(Node))
+    return frozenset(name for name, is_silent in zip(names, silent, strict=True) if is_silent)
+
+
+def without_lost(found_group: FoundGroup, lost: frozenset[str]) -> FoundGroup:
+    """Members on lost nodes count until they were said not to be ready any more, if anybody said so."""
+    stays = tuple(until_lost(stay) if stay.pod.spec.node_name in lost else stay for stay in found_group.stays)
+    return replace(found_group, stays=stays)
+
+
+def until_lost(stay: Stay) -> Stay:
+    gone = unready_since(stay.pod)
+    if gone is None or stay.over:
+        return stay
+    return replace(stay, leaving=min(gone, stay.leaving or gone), ended=gone)
 
 
 def there(stays: Sequence[Stay]) -> int:

@@ -85,7 +85,9 @@ class GangHistory:
             unseen = np.where(self.times >= watched_since, 0, unseen)
         complete = self.seated + unseen >= quorum
         self.incomplete: Flags = ~complete
-        self.starting: Flags = complete & (self.times < (math.inf if ready is None else ready))
+        # Of a member that may have been there and left no trace, it is not certain that it was not ready.
+        starting = complete & (unseen == 0)
+        self.starting: Flags = starting & (self.times < (math.inf if ready is None else ready))
 
     def _count(self, moments: Moments) -> NDArray[np.intp]:
         """How many of these had come, by each time."""
