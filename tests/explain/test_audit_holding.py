@@ -17,7 +17,7 @@ from maitred.explain.audit.seen import SeenPod
 from maitred.model.job import Job
 from maitred.model.membership import SILENT, GroupId
 from maitred.model.policy import Policy
-from tests.explain.audited import GPU, NOON, Json, audited, half_started, job, node, pod, tell
+from tests.explain.audited import GPU, NOON, Json, ago, audited, half_started, job, node, pod, tell
 from tests.oracle.effort import examples
 
 HOUR = 3600.0
@@ -54,6 +54,29 @@ def test_what_was_held_until_the_last_was_ready_is_told_apart() -> None:
     assert found.held.starting_device_hours == pytest.approx(2 / 3)
     [worst] = found.held.worst
     assert (worst.group, worst.since, worst.seconds) == ("ml/g", None, HOUR / 2)
+
+
+def test_one_that_may_have_been_ready_and_left_no_trace_held_nothing_up() -> None:
+    """Two were ready for an hour; the third was made 30 minutes ago, perhaps in place of another."""
+    found = audited(
+        node("n"),
+        job("g", 3),
+        *(pod(name, node="n", created=60, **OF_JOB) for name in "ab"),
+        pod("c", created=30, **OF_JOB),
+    )
+    assert found.held is not None
+    assert found.held.incomplete_device_hours == pytest.approx(1)
+    assert found.held.starting_device_hours == 0
+
+
+def test_a_member_on_a_lost_node_has_no_place_from_when_it_was_not_ready() -> None:
+    lost = pod("b", node="silent", created=60, **OF_JOB, **FOUR)
+    lost["status"]["conditions"][1] |= {"status": "False", "lastTransitionTime": ago(20)}
+    silent = node("silent")
+    silent["status"]["conditions"] = [{"type": "Ready", "status": "Unknown"}]
+    found = audited(node("n"), silent, job("g", 2), pod("a", node="n", created=60, **OF_JOB, **FOUR), lost)
+    [gang] = found.half_started
+    assert (gang.seated, gang.devices, gang.seconds) == (1, 4, 1200)
 
 
 def test_members_that_are_not_ready_hold_until_now() -> None:

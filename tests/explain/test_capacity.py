@@ -26,6 +26,7 @@ from tests.explain.capacity_situations import (
     verdicts,
     with_gang,
 )
+from tests.explain.whys import why_of
 from tests.oracle import builders as b
 from tests.oracle.builders import GPU, Obj
 from tests.oracle.effort import examples
@@ -284,6 +285,27 @@ def test_what_a_group_held_while_it_was_whole_is_not_held_in_vain() -> None:
     other = b.pod("other", gpu=8, node="n1", priority=1000)
     (found,) = asked([*nodes(2), b.pod_group("crew", 2), here, again, other]).incomplete
     assert (found.since, found.device_hours) == ("2026-01-31T07:30:00Z", 36.0)
+
+
+def test_it_is_not_known_since_when_a_group_with_a_failed_member_holds_in_vain() -> None:
+    here = started(b.pods("crew", 2, gpu=8, group="crew", node="n0"), "2026-01-31T06:00:00Z")
+    failed = b.pod("crew-2", gpu=8, group="crew", node="n1", phase="Failed")
+    (found,) = asked([*nodes(2), b.pod_group("crew", 3), *here, failed]).incomplete
+    assert (found.counted, found.since, found.device_hours) == (2, None, 0)
+
+
+def test_members_on_lost_nodes_hold_nothing_and_do_not_run() -> None:
+    """As `why` says of the same group."""
+    crew_of_two = [
+        b.pod_group("crew", 2),
+        *(b.pod(f"crew-{i}", gpu=8, group="crew", node=f"n{i}") for i in (0, 1)),
+    ]
+    objects = [b.node("n0", gpu=8), b.node("n1", gpu=8, ready=None), *crew_of_two]
+    (found,) = asked(objects).incomplete
+    assert (found.counted, found.quorum, found.holds, found.since) == (1, 2, {GPU: 8}, None)
+    assert why_of(objects).placed == found.counted
+    silent = [b.node(f"n{i}", gpu=8, ready=None) for i in (0, 1)]
+    assert asked([*silent, *crew_of_two]).incomplete == ()
 
 
 def test_an_incomplete_group_whose_rest_starts_now() -> None:

@@ -346,6 +346,24 @@ def test_how_long_it_waited_for_what() -> None:
     assert not any("no ledger" in note for note in told.notes)
 
 
+def test_a_group_that_ran_waits_from_when_a_member_was_made_anew() -> None:
+    running = b.pod("crew-0", gpu=8, group="crew", node="r0-n0", created=0)
+    again = b.pod("crew-2", gpu=9, group="crew")
+    again["metadata"]["creationTimestamp"] = "2026-01-31T11:30:00Z"
+    waited = why_of([*racks(1), b.pod_group("crew", 2), running, again]).waited
+    assert waited is not None
+    assert (waited.since, waited.seconds) == ("2026-01-31T11:30:00Z", 1800)
+
+
+def test_more_nodes_are_not_tried_for_one_with_many_ahead_and_that_is_said() -> None:
+    ahead = [b.pod(f"ahead-{i}", gpu=8, created=i) for i in range(6)]
+    answer = why_of([b.node("n0", gpu=8), *ahead, b.pod("crew", gpu=8, created=9)])
+    assert [note for note in answer.notes if "not tried" in note] == [
+        "remedies not tried: more nodes, because more than 4 waiting groups are ahead and would take them "
+        "first"
+    ]
+
+
 @pytest.mark.parametrize(
     ("recorded", "words"),
     [

@@ -116,7 +116,7 @@ def test_an_image_that_takes_long() -> None:
             "Unready",
             "running, not Ready: Readiness probe failed: 503",
         ),
-        ({}, [], "Kubelet", "the kubelet has not started it"),
+        ({}, [], "Kubelet", "has not started it"),
         (
             {
                 "phase": "Failed",

@@ -332,3 +332,15 @@ def test_what_the_owner_of_pods_that_name_a_group_would_imply_is_said_to_be_over
     words = "would be a gang of 3; that does not count, because its pods name a group"
     assert [note for note in answer.notes if words in note]
     assert answer.quorum == 2
+
+
+def test_a_pod_on_a_lost_node_does_not_run() -> None:
+    pods = [*owned("ReplicaSet", "apps/v1", "web", 1, 1), *owned("ReplicaSet", "apps/v1", "web", 2)[1:]]
+    pods[1]["spec"]["nodeName"] = "n9"
+    for pod in pods:
+        pod["status"] = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+    answer = asked([*NODES, b.node("n9", gpu=1, ready=None), *pods], "rs", "web")
+    assert (answer.placed, answer.members, answer.state, answer.verdict) == (1, 2, "Running", "Scheduled")
+    assert "1 member is on nodes that are lost: n9 is not Ready" in answer.notes
+    assert answer.progress is not None
+    assert [(one.cause, one.pod) for one in answer.progress.slow] == [("Lost", "default/web-1-x")]

@@ -302,7 +302,8 @@ class GroupRecord:
         counted += _succeeded_and_removed(group, members)
         unfinished = [m for m in members if m.state in UNFINISHED]
         placed = [m for m in unfinished if m.state in (State.RUNNING, State.TERMINATING)]
-        return SeatedGroup(group, counted, _ranks(placed), _runtime(group, unfinished))
+        failed = sum(m.state == State.FAILED for m in members)
+        return SeatedGroup(group, counted, _ranks(placed), _runtime(group, unfinished), failed)
 
 
 def _succeeded_and_removed(group: Group, members: Collection[Member]) -> int:
@@ -334,10 +335,10 @@ def _jobs(members: Iterable[Member]) -> dict[str, JobProgress]:
     return {job.job: job for job in found if job is not None}
 
 
-def _owner(members: Iterable[Member]) -> tuple[str, str, str]:
-    """The controller of all of them."""
-    owners = {m.occupant.owner for m in members}
-    return owners.pop() if len(owners) == 1 else ("", "", "")
+def _owner(members: Iterable[Member]) -> str:
+    """What somebody wrote that all of them are made from, as far as that is known."""
+    owners = {m.settled.top or " ".join(filter(None, m.occupant.owner)) for m in members}
+    return owners.pop() if len(owners) == 1 else ""
 
 
 def _ranks(members: Iterable[Member]) -> tuple[GroupRank, ...]:

@@ -162,6 +162,8 @@ class SeatedGroup:
     ranks: tuple[GroupRank, ...]
     """Of its members on nodes."""
     runtime: Runtime = NOT_SAID
+    failed: int = 0
+    """Members that have failed, and whose pods are still there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,8 +214,9 @@ class GroupView:
     none has any."""
     runtime: Runtime = NOT_SAID
     """Of the group, or of its members."""
-    owner: tuple[str, str, str] = ("", "", "")
-    """Kind, name and UID of the controller that all pending members have; empty if they have none."""
+    owner: str = ""
+    """What somebody wrote that all pending members are made from: a Job, or the JobSet above it. Empty if
+    there is no such object, or more than one."""
     overruled: str = ""
     """What says something else of the group, and does not count."""
     parts: Parts | None = None

@@ -170,7 +170,7 @@ class _Composer:
             nominated=_padded([(view.nominated, len(view.pods)) for view in views], ""),
             claims=_padded([(view.claims, len(view.pods)) for view in views], ()),
             runtime=together(NOT_SAID, {view.runtime for view in views}),
-            owner=owners.pop() if len(owners) == 1 else ("", "", ""),
+            owner=owners.pop() if len(owners) == 1 else "",
             overruled=next((view.overruled for view in views if view.overruled), ""),
             parts=parts,
             members_by_leaf=tuple(0 if view is None else view.members for _, view in self.order),

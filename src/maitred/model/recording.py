@@ -14,6 +14,7 @@ from maitred.model.kinds import KINDS, row_of
 from maitred.model.membership import KEYS
 from maitred.model.meta import Lean
 from maitred.model.objects import Object
+from maitred.model.operators import jobset, leaderworkerset
 from maitred.model.plan import Plan
 from maitred.model.pod import Pod
 from maitred.model.policy import Policy
@@ -33,6 +34,9 @@ READ = frozenset(
         "volume.kubernetes.io/selected-node",
         OLD_CLASS,
         BIND_COMPLETED,
+        jobset.EXCLUSIVE_TOPOLOGY,
+        jobset.NODE_SELECTOR,
+        leaderworkerset.EXCLUSIVE_TOPOLOGY,
         *KEYS,
     }
 )

@@ -13,7 +13,7 @@ from maitred.decide.context import Context
 from maitred.decide.levels import known_levels
 from maitred.explain.audit.answer import Audit, GroupKind, HeldDevices, HeldGang, Never
 from maitred.explain.audit.costs import costs_of
-from maitred.explain.audit.gangs import FoundGroup, found_groups
+from maitred.explain.audit.gangs import FoundGroup, found_groups, lost_nodes, without_lost
 from maitred.explain.audit.holding import holding, merged, total
 from maitred.explain.audit.observer import Observer
 from maitred.explain.audit.stranded import StrandedDevices
@@ -33,7 +33,8 @@ LONE = "Pod"
 
 def audit(observer: Observer, now: datetime) -> Audit:
     """A pure function of what was seen, and of the time."""
-    found = list(found_groups(observer))
+    lost = lost_nodes(observer)
+    found = [without_lost(found_group, lost) for found_group in found_groups(observer)]
     gangs = [
         HoldingGang(found_group, observer, now.timestamp()) for found_group in found if found_group.is_gang
     ]

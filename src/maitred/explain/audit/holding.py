@@ -98,7 +98,9 @@ class GangHistory:
         """All of the quorum had a place."""
         complete = met(needs, with_unseen, len(self.times))
         self.incomplete: Flags = ~complete
-        self.starting: Flags = complete & (self.times < (math.inf if ready is None else ready))
+        # Of a member that may have been there and left no trace, it is not certain that it was not ready.
+        starting = complete & (unseen == 0)
+        self.starting: Flags = starting & (self.times < (math.inf if ready is None else ready))
 
     def _count(self, moments: Moments) -> NDArray[np.intp]:
         """How many of these had come, by each time."""

@@ -103,5 +103,12 @@ def since(pod: SeenPod, condition: str) -> float | None:
     return None if told is None or told.status != "True" else seconds(told.last_transition_time)
 
 
+def unready_since(pod: Pod) -> float | None:
+    """From when on it has been said not to be ready."""
+    told = pod.status.conditions if isinstance(pod, SeenPod) else ()
+    ready = next((said for said in told if said.type == "Ready"), None)
+    return None if ready is None or ready.status == "True" else seconds(ready.last_transition_time)
+
+
 def seconds(moment: Timestamp | None) -> float | None:
     return None if moment is None else moment.timestamp()

@@ -60,9 +60,10 @@ def half_started(audit: Audit) -> Section:
         none = f"None of {counted(gangs, 'gang')} is." if gangs else "There are no gangs."
         return Section("Half-started gangs", about=(none,))
     total = sum(gang.devices for gang in found)
+    hold, they_need = ("holds", "it needs") if len(found) == 1 else ("hold", "they need")
     about = (
-        f"{counted(len(found), 'gang')} {'holds' if len(found) == 1 else 'hold'} "
-        f"{amount(total, 'device')} and cannot work: members that they need are not placed.",
+        f"{counted(len(found), 'gang')} {hold} {amount(total, 'device')} and cannot work: members that "
+        f"{they_need} are not placed.",
     )
     return Section(
         "Half-started gangs",

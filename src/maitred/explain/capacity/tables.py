@@ -230,7 +230,7 @@ def _held(capacity: Capacity, each: Incomplete) -> Iterator[Cell]:
     yield f"{each.counted} of {each.quorum}{starts}"
     yield ", ".join(amount(resource, number) for resource, number in each.holds.items()) or "nothing counted"
     yield each.since or "not known"
-    yield f"{each.device_hours:g} {unit}-hours"
+    yield f"{each.device_hours:g} {unit}-hours" if each.since else "not known"
     if capacity.currency is not None:
         yield money(capacity, each.cost_per_hour)
 

@@ -26,6 +26,7 @@ from maitred.explain.proposal.places import where
 from maitred.explain.proposal.resolving import grounded
 from maitred.explain.proposal.supposition import MARK, ProposedGroup, Supposition
 from maitred.explain.proposal.words import answer_words
+from maitred.explain.remedies.seeking import NOT_TRIED, Sought, sought_for
 from maitred.explain.situation import Situation
 from maitred.explain.tables import next_best, way
 from maitred.model.group import PodGroup
@@ -71,6 +72,7 @@ class Asked:
         outcome = worst(OUTCOME_OF[verdict.verdict] for verdict in verdicts)
         decisive = [verdict for verdict in verdicts if OUTCOME_OF[verdict.verdict] == outcome]
         start = self._starts[decisive[-1].group] if outcome == "waits" else None
+        untried = self._untried(verdicts, outcome)
         offers, remedies = self._offers(proposed, verdicts) if outcome != "fits" else ((), ())
         proposal = Proposal(
             workload=proposed.title,
@@ -88,7 +90,7 @@ class Asked:
             remedies=remedies,
             estimate=start,
             offers=(*offers, *time_offer(start, self.situation.now)),
-            notes=tuple(self._notes(proposed, outcome)),
+            notes=(*self._notes(proposed, outcome), *untried),
         )
         return msgspec.structs.replace(proposal, words=answer_words(proposal, self.supposition.by_options))
 
@@ -136,9 +138,24 @@ class Asked:
         self._tries -= 1
         if len(verdicts) == 1:
             return offers_of(self.situation, self.plan, proposed, self.supposition.options)
-        return fewer_pods(
-            self.situation, proposed, [v.group for v in verdicts if v.verdict == "Scheduled"]
-        ), ()
+        seated = [verdict.group for verdict in verdicts if verdict.verdict == "Scheduled"]
+        sought = self._sought(verdicts)
+        return fewer_pods(self.situation, proposed, seated), () if sought is None else sought.remedies
+
+    def _sought(self, verdicts: Sequence[GroupVerdict]) -> Sought | None:
+        """What would help; of pods that are decided one by one, the last of them, which comes after the
+        others."""
+        waiting = [verdict.group for verdict in verdicts if verdict.verdict in ("Waiting", "Impossible")]
+        return sought_for(self.situation, waiting[-1]) if waiting else None
+
+    def _untried(self, verdicts: Sequence[GroupVerdict], outcome: Outcome) -> tuple[str, ...]:
+        """What was not tried for a group that would wait, in words."""
+        if outcome in ("fits", "preempts"):
+            return ()
+        if self._tries == 0:
+            return (NOT_TRIED,)
+        sought = self._sought(verdicts)
+        return () if sought is None else tuple(sought.untried)
 
     @cached_property
     def _delayed(self) -> tuple[str, ...]:

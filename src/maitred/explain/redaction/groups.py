@@ -105,6 +105,7 @@ class GroupFields:
             counted=seated.counted,
             ranks=each(self._pods.rank, seated.ranks),
             runtime=runtime(seated.runtime),
+            failed=seated.failed,
         )
 
     def composite(self, composite: Composite) -> Composite:

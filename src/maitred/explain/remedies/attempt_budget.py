@@ -23,6 +23,8 @@ class AttemptBudget:
     """What was spent on work that nobody had done before."""
     cut: bool = False
     """Whether something was not tried that might have helped: too little was left, or it takes too much."""
+    crowded: bool = False
+    """Whether more nodes were not tried: too many groups wait ahead, and would take them first."""
     tightest: int = field(init=False)
     """The least that was left at any moment at which more could be asked for."""
     _begun: set[Hashable] = field(default_factory=set)

@@ -169,16 +169,18 @@ class FewerMembers:
         }
         return Remedy(f"run with {self.quorum} of {before} members{self._left_out(view)}{lowered}", detail)
 
-    def _left_out(self, view: GroupView) -> str:
-        """Who is not to be, where members differ; plainly if nobody is left of their kind."""
+    def last_of_their_kind(self, view: GroupView) -> list[str]:
+        """Members like whom nobody would be left, such as the launcher."""
         gone, kept = {*self.dropped}, set(view.running_shapes.tolist())
         kept |= {int(shape) for place, shape in enumerate(view.shapes) if place not in gone}
-        if (
-            len({*view.shapes.tolist(), *kept}) == 1
-            and len({pod.rpartition("-")[0] for pod in view.pods}) == 1
-        ):
+        return [view.pods[place] for place in self.dropped if view.shapes[place] not in kept]
+
+    def _left_out(self, view: GroupView) -> str:
+        """Who is not to be, where members differ; plainly if nobody is left of their kind."""
+        kinds = {*view.shapes.tolist(), *view.running_shapes.tolist()}
+        if len(kinds) == 1 and len({pod.rpartition("-")[0] for pod in view.pods}) == 1:
             return ""
-        lone = [view.pods[place] for place in self.dropped if view.shapes[place] not in kept]
+        lone = self.last_of_their_kind(view)
         words = f", without {shown_names([view.pods[place] for place in self.dropped])}"
         return f"{words}; no pod like {shown_names(lone)} would be left" if lone else words
 
@@ -299,5 +301,6 @@ class MoreNodes:
             change += f" in {self.domain}"
         if self.ahead:
             detail["ahead"] = list(self.ahead)
-            change += f", enough also for {', '.join(self.ahead)}, which comes before it"
+            come = "comes" if len(self.ahead) == 1 else "come"
+            change += f", enough also for {', '.join(self.ahead)}, which {come} before it"
         return Remedy(change, detail)

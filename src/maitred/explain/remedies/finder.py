@@ -28,6 +28,9 @@ two of three); of the request; of its constraints; and for nodes, which are not 
 share of new ones among all that the group would then be on; and for a priority the share of those that would
 wait instead. Ties go in the order above.
 
+What stands in a manifest from which other groups are made too (the pods of a Job that is no gang, the
+replicas of a LeaderWorkerSet) works for the group alone, and if all of them are changed (`_shared_with`).
+
 All tries for one group together are bounded, in attempts and never by a clock, and so are those for all
 groups of a Plan (`seeking`). Groups that ask for the same at the same point of the cycle are tried once. This
 is for people who ask, and no part of scheduling.
@@ -54,7 +57,7 @@ from maitred.explain.remedies.changes import (
     with_cost,
 )
 from maitred.explain.remedies.growth import Growth
-from maitred.explain.remedies.loosening import Loosening, loosenings
+from maitred.explain.remedies.loosening import Loosened, Loosening, loosenings
 from maitred.explain.remedies.mending import Mending
 from maitred.explain.remedies.outranking import higher_rank
 from maitred.explain.remedies.rehearsal import RankedGroup, Rehearsal
@@ -103,7 +106,7 @@ class Finder:
     ) -> list[Change]:
         """Changes of the group itself. What helps one group helps those like it, while nobody else moves."""
         likeness = self._likeness(ranked)
-        if likeness is None:
+        if likeness is None or self.rehearsal.siblings(ranked):
             return find(ranked)
         return self._recall((kind, likeness), lambda: find(ranked))
 
@@ -127,12 +130,26 @@ class Finder:
         return (asks, ranked.priority, rehearsal.seated_before(ranked))
 
     def _working(self, change: Change, ranked: RankedGroup) -> Change | None:
-        """The change, with its cost to others, if it works."""
+        """The change, with its cost to others, if it works. Who makes one leader for some workers makes no
+        workers without a leader."""
+        if isinstance(change, FewerMembers) and ranked.view.owner and change.last_of_their_kind(ranked.view):
+            return None
         wider = isinstance(change, WiderLevel | WiderPart)
         levels_move = wider and not self.rehearsal.policy.topology.levels
         first = 0 if levels_move else ranked.place
         outcome = self.rehearsal.works(change.applied, ranked, self.rehearsal.rivals(ranked, first), first)
-        return None if outcome is None else with_cost(change, outcome.lost)
+        siblings = [] if outcome is None else self._shared_with(change, ranked)
+        if outcome is None or not siblings:
+            return None if outcome is None else with_cost(change, outcome.lost)
+        first = min(first, *(other.place for other in siblings))
+        together = self.rehearsal.outcome_for_all(change.applied, ranked, siblings, first)
+        if together is None or together.wronged:
+            return None
+        return with_cost(change, tuple(sorted({*outcome.lost, *together.lost})))
+
+    def _shared_with(self, change: Change, ranked: RankedGroup) -> list[RankedGroup]:
+        """The groups that change too, if the manifest is changed that they are made from."""
+        return [other for other in self.rehearsal.siblings(ranked) if is_shared(change, ranked, other)]
 
     def _probe(self, change: Change, ranked: RankedGroup) -> bool:
         """Whether the group would fit beside all that others got before its turn."""
@@ -294,6 +311,20 @@ class Finder:
 
         most = self._most_that_fits((before - 1) // step, ask_for, ranked)
         return self._largest(most, ask_for, ranked)
+
+
+def is_shared(change: Change, ranked: RankedGroup, other: RankedGroup) -> bool:
+    """Whether a change of one group stands where it changes another of the same workload too. Pods are made
+    from its templates; marks on it are for all of its groups; and groups of one size are its replicas."""
+    own, theirs = ranked.view, other.view
+    match change:
+        case SmallerRequest() | Loosened():
+            return True
+        case WiderLevel():
+            return own.group.topology == theirs.group.topology
+        case LowerQuorum() | FewerMembers():
+            return (own.group.quorum, len(own.pods)) == (theirs.group.quorum, len(theirs.pods))
+    return False
 
 
 def keeps_its_age(view: GroupView, kept: set[int]) -> bool:

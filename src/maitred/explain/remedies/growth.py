@@ -180,7 +180,7 @@ class Growth:
         """The fewest new nodes with which the group fits, and how many nodes it is on then; 0 if none do."""
         ahead = self._ahead(ranked, pattern)
         if len(ahead) > MOST_AHEAD:
-            self.rehearsal.effort.cut = True
+            self.rehearsal.effort.crowded = True
             return 0, 0
         asks = [ask_of(other.view) for other in ahead]
         most = min(most, sum(other.need for other in asks) + ranked.view.missing)

@@ -50,22 +50,20 @@ def higher_rank(rehearsal: Rehearsal, ranked: RankedGroup) -> HigherRank | None:
     if not ahead or not goes_by_priority(rehearsal.policy.order):
         return None
     others = {other.view.group.key: other for other in rehearsal.ranked_groups}
-    siblings = {key for key, other in others.items() if are_siblings(other.view, ranked.view)}
+    workload = rehearsal.siblings(ranked)
+    siblings = {other.view.group.key for other in (ranked, *workload)}
     ranks = {others[key].priority for key in ahead[0] if key in others.keys() - siblings}
     levels = sorted(rank for rank in ranks if rank >= ranked.priority)
     for level in levels[:MOST_RANKS]:
         change = HigherRank(ranked.priority, level + 1)
         first = sum(other.priority > change.after for other in rehearsal.ranked_groups)
         outcome = rehearsal.outcome(change.applied, ranked, rehearsal.rivals(ranked, first), first)
-        if outcome is not None and siblings.isdisjoint(outcome.lost):
-            waiting = sum(len(others[key].view.pods) for key in outcome.lost)
-            return replace(change, instead=outcome.lost, share=waiting / (waiting + len(ranked.view.pods)))
+        lost = None if outcome is None else {*outcome.lost}
+        if lost is not None and workload:
+            together = rehearsal.outcome_for_all(change.applied, ranked, workload, first)
+            lost = None if together is None else lost | {*together.lost}
+        if lost is not None and siblings.isdisjoint(lost):
+            waiting = sum(len(others[key].view.pods) for key in lost)
+            share = waiting / (waiting + len(ranked.view.pods))
+            return replace(change, instead=tuple(sorted(lost)), share=share)
     return None
-
-
-def are_siblings(one: GroupView, other: GroupView) -> bool:
-    """Whether two groups are of one workload, whose priority is that of both."""
-    if one.group.parent and one.group.parent == other.group.parent:
-        return True
-    namespaces = {view.group.key.partition("/")[0] for view in (one, other)}
-    return any(one.owner) and one.owner == other.owner and len(namespaces) == 1

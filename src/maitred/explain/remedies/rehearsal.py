@@ -35,6 +35,8 @@ STEPS_PER_UNIT = 5
 SEARCH_STEPS_PER_UNIT = 50
 """Of searches as a cycle makes them, most of which take no step at all."""
 GROUPS_PER_UNIT = 4
+MOST_SIBLINGS = 64
+"""Of a workload with more groups, changes of its manifest are not tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,12 @@ class ChangeOutcome:
     """Whether one of them comes before it."""
     gained: tuple[str, ...]
     """Groups that waited before, and are seated too."""
+
+
+def are_siblings(one: RankedGroup, other: RankedGroup) -> bool:
+    if one is other or one.view.owner != other.view.owner or not one.view.owner:
+        return False
+    return one.view.group.key.partition("/")[0] == other.view.group.key.partition("/")[0]
 
 
 def with_running(snapshot: Snapshot, seats: list[tuple[int, int]]) -> Snapshot:
@@ -184,6 +192,31 @@ class Rehearsal:
         return sum(1 for other in self.ranked_groups[: ranked.place] if other.number in self._seated)
 
     # -- who is alike, and who is in the way -----------------------------------------------------------
+
+    def siblings(self, ranked: RankedGroup) -> list[RankedGroup]:
+        """The other groups of one workload: they have its priority, and pods of its templates."""
+        return [other for other in self.ranked_groups if are_siblings(ranked, other)]
+
+    def outcome_for_all(
+        self,
+        change: Callable[[Snapshot, int], Snapshot],
+        ranked: RankedGroup,
+        siblings: Sequence[RankedGroup],
+        first: int,
+    ) -> ChangeOutcome | None:
+        """As `outcome`, where siblings of the group are changed with it. Of too many it is not tried."""
+        if len(siblings) > MOST_SIBLINGS:
+            self.effort.cut = True
+            return None
+
+        def applied(snapshot: Snapshot, number: int) -> Snapshot:
+            for other in (ranked, *siblings):
+                snapshot = change(snapshot, other.number)
+            return snapshot
+
+        rivals = {other.number: other for other in self.rivals(ranked, first)}
+        rivals |= {other.number: other for other in siblings if other.waits}
+        return self.outcome(applied, ranked, rivals.values(), first)
 
     def kin(self, ranked: RankedGroup) -> Hashable:
         if ranked.number not in self._kin:

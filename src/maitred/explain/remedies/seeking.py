@@ -5,7 +5,7 @@ Plan no more is tried than EFFORT in all; of those that are then left, the Plan 
 """
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -13,6 +13,7 @@ import msgspec
 from maitred.explain.remedies.attempt_budget import AttemptBudget
 from maitred.explain.remedies.changes import Change
 from maitred.explain.remedies.finder import Finder
+from maitred.explain.remedies.growth import MOST_AHEAD
 from maitred.explain.remedies.rehearsal import RankedGroup, Rehearsal
 from maitred.explain.situation import Situation
 from maitred.model.plan import GroupVerdict, Plan, Remedy
@@ -24,6 +25,13 @@ EFFORT = 20_000
 EFFORT_FOR_ONE = 3_000
 """Enough for nearly every group, also among 5,000 nodes."""
 
+NOT_TRIED = "remedies not tried: too many groups and nodes are involved"
+NOT_ALL_TRIED = f"some {NOT_TRIED}; those shown were tried"
+CROWDED = (
+    f"remedies not tried: more nodes, because more than {MOST_AHEAD} waiting groups are ahead and would take "
+    "them first"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Sought:
@@ -33,10 +41,20 @@ class Sought:
     changes: tuple[Change, ...] = ()
     cut: bool = False
     """Whether the effort ran out before all was tried."""
+    crowded: bool = False
+    """Whether more nodes were not tried, because too many groups wait ahead."""
 
     @property
     def remedies(self) -> tuple[Remedy, ...]:
         return tuple(change.remedy(self.ranked.view) for change in self.changes[:MOST_REMEDIES])
+
+    @property
+    def untried(self) -> Iterator[str]:
+        """What was not tried, in words."""
+        if self.cut:
+            yield NOT_ALL_TRIED if self.changes else NOT_TRIED
+        if self.crowded:
+            yield CROWDED
 
 
 class Seeking:
@@ -65,7 +83,7 @@ class Seeking:
             self.rehearsal.effort = effort = AttemptBudget(EFFORT_FOR_ONE)
             changes = tuple(self._finder.changes(ranked))
             self.worked += effort.worked
-            self._found[ranked.index] = Sought(ranked, changes, effort.cut)
+            self._found[ranked.index] = Sought(ranked, changes, effort.cut, effort.crowded)
         return self._found[ranked.index]
 
     def fairly(self) -> list[RankedGroup]:
@@ -116,9 +134,9 @@ def untried_words(everyone: Sequence[RankedGroup], found: Sequence[Sought]) -> l
     waiting, words = counted(len(everyone), "waiting group"), list[str]()
     if len(found) < len(everyone):
         left = len(everyone) - len(found)
-        words.append(f"no remedies were tried for {left} of {waiting}: ask `maitred why GROUP`")
-    cut = [one.ranked.view.group.key for one in found if one.cut]
+        words.append(f"remedies not tried for {left} of {waiting}: ask `maitred why GROUP`")
+    cut = [one.ranked.view.group.key for one in found if one.cut or one.crowded]
     if cut:
         named = f"such as {cut[0]}" if len(cut) > 1 else cut[0]
-        words.append(f"not all remedies were tried for {len(cut)} of {waiting}, {named}")
+        words.append(f"some remedies not tried for {len(cut)} of {waiting}, {named}")
     return words

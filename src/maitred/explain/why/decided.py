@@ -38,11 +38,6 @@ LONGEST_LINE = 300
 MOST_STUCK = 3
 NO_LEDGER = "what it waited for earlier is not known: this answer has no ledger"
 
-NOT_TRIED = "what would help is not known: too many groups and nodes are involved to try remedies"
-NOT_ALL_TRIED = (
-    "not all remedies were tried, because many groups and nodes are involved; the ones shown were tried"
-)
-
 
 def of_decided(situation: Situation, cycle: ExplainedCycle, group: TriedGroup, names: Names) -> Why:
     verdict = cycle.verdict(group.key)
@@ -139,9 +134,9 @@ def _estimate(situation: Situation, group: TriedGroup, verdict: GroupVerdict) ->
 
 
 def _waited(situation: Situation, view: GroupView) -> Waited | None:
-    if not math.isfinite(view.arrived):
+    since, history = min(created for _, created, _ in view.orders), situation.history
+    if not math.isfinite(since):
         return None
-    since, history = view.arrived, situation.history
     by = history.waits.get(view.group.key, {})
     # What waited before under this name is recorded too: the wait is as long as all that is told of it.
     seconds = max(situation.now.timestamp() - since, sum(by.values()), 0.0)
@@ -178,8 +173,8 @@ def _notes(
         yield f"room is kept for {pods} that {group.view.owned_by} creates next: {shares(rooms, 'node')}"
     if cycle.decided.search_exhausted:
         yield "the search stopped at its limit, policy.search.steps; a higher limit may find more"
-    if sought is not None and sought.cut:
-        yield NOT_ALL_TRIED if sought.changes else NOT_TRIED
+    if sought is not None:
+        yield from sought.untried
     if waited is not None and waited.known_since is None:
         yield NO_LEDGER
     yield from lost_words(situation, [member.node for member in group.view.running])

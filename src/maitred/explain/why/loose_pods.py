@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from maitred.cluster.journal import Rows
+from maitred.cluster.leaving import lost_nodes
 from maitred.explain.gang_advice import SERVICES, gang_advice, no_gang_words
 from maitred.explain.situation import Situation
 from maitred.explain.tables import listed
@@ -18,7 +19,7 @@ from maitred.explain.why.decided import of_decided
 from maitred.explain.why.names import NamedWorkload, Names
 from maitred.explain.why.others import of_another_scheduler, of_past
 from maitred.explain.why.progress import ImageSizes, Progress, progress_of
-from maitred.explain.why.seated import of_seated, placement_of
+from maitred.explain.why.seated import lost_in, lost_words, of_seated, placement_of
 from maitred.explain.why.seen import SeenPod
 from maitred.model.group import Group
 from maitred.model.job import Job
@@ -39,12 +40,12 @@ def of_loose(situation: Situation, workload: NamedWorkload, names: Names) -> Why
         members=loose.members,
         quorum=1,
         placed=loose.placed,
-        leaving=len(loose.rows) - loose.running,
+        leaving=len(loose.rows) - len(loose.staying),
         placement=loose.placement(),
         ranks=None,
         blockers=loose.blockers(),
         progress=loose.progress(),
-        notes=(*loose.notes(), *loose.told.notes),
+        notes=(*loose.notes(), *loose.notes_of_told()),
     )
 
 
@@ -58,13 +59,15 @@ class LoosePods:
         self.rows: Rows = np.concatenate(
             [names.rows_of(pod) for pod in workload.pods] or [np.array([], dtype=np.intp)]
         )
-        self.running = int(np.count_nonzero(~situation.snapshot.bound.terminating[self.rows]))
+        bound = situation.snapshot.bound
+        self.staying = self.rows[~bound.terminating[self.rows]]
+        self.running = int(np.count_nonzero(~lost_nodes(situation.snapshot)[bound.node[self.staying]]))
         self.succeeded = sum(pod.status.phase == "Succeeded" for pod in self.seen)
         waiting = [pod for pod in workload.pods if pod in names.views]
         verdicts = {found.group: found.verdict for found in situation.decided().decisions}
         self.fitting = [pod for pod in waiting if verdicts.get(pod) == "Scheduled"]
         self.waiting = [pod for pod in waiting if verdicts.get(pod) != "Scheduled"]
-        self.members = len(waiting) + self.running + self.succeeded
+        self.members = len(waiting) + len(self.staying) + self.succeeded
         self.placed = self.running + self.succeeded + len(self.fitting)
         self.told = self._told()
 
@@ -77,10 +80,21 @@ class LoosePods:
             if group is None:
                 return of_another_scheduler(situation, names.views[pod])
             return of_decided(situation, cycle, group, names)
-        for pod in self.workload.pods:
-            if len(names.rows_of(pod)):
-                return of_seated(situation, pod, names)
+        seated = [pod for pod in self.workload.pods if len(names.rows_of(pod))]
+        if seated:
+            return of_seated(situation, min(seated, key=self._is_lost), names)
         return of_past(situation, self.workload.key, self.seen, names)
+
+    def _is_lost(self, pod: str) -> bool:
+        rows = self.situation.snapshot.bound.node[self.names.rows_of(pod)]
+        return bool(lost_nodes(self.situation.snapshot)[rows].all())
+
+    def notes_of_told(self) -> Iterator[str]:
+        """What is lost with nodes is told of all pods at once."""
+        nodes, own = self.situation.snapshot.bound.node, self.names.rows_of(self.told.group)
+        yield from lost_words(self.situation, nodes[self.staying].tolist())
+        said = set(lost_words(self.situation, nodes[own].tolist()))
+        yield from (note for note in self.told.notes if note not in said)
 
     def blockers(self) -> tuple[Blocker, ...]:
         """Pods of one workload are never in each other's way: it is what the rest lacks beside them."""
@@ -107,7 +121,11 @@ class LoosePods:
             return None
         placed = [pod for pod in self.seen if pod.spec.node_name]
         return progress_of(
-            placed, self.names.seen, ImageSizes(self.situation.snapshot.nodes.images), self.situation.now
+            placed,
+            self.names.seen,
+            ImageSizes(self.situation.snapshot.nodes.images),
+            self.situation.now,
+            self.situation.once(lost_in),
         )
 
     # -- what it means ---------------------------------------------------------------------------------

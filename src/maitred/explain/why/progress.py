@@ -81,7 +81,7 @@ def progress_of(
         if pod.status.phase == "Succeeded":
             succeeded += 1
         elif gone and pod.status.phase != "Failed":
-            stop = ("Lost", None, f"{gone}, and its pods are not known")
+            stop = ("Lost", None, f"{gone}, so the state of its pods is not known")
             stops.setdefault("Lost", []).append((pod, stop))
         elif pod.metadata.deletion_timestamp is None and pod.status.phase != "Failed" and is_ready(pod):
             ready += 1
@@ -221,7 +221,7 @@ def not_started(pod: SeenPod, events: Sequence[SeenEvent], images: "ImageSizes")
         return "Pulling", pulling.latest, f"pulling {size or image_of(pulling)}"
     if pod.status.container_statuses or events:
         return "Starting", bound_since(pod), "creating its containers"
-    return "Kubelet", bound_since(pod), "the kubelet has not started it"
+    return "Kubelet", bound_since(pod), "has not started it"
 
 
 def unfinished_pull(events: Sequence[SeenEvent]) -> SeenEvent | None:

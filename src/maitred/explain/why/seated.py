@@ -117,5 +117,5 @@ def lost_words(situation: Situation, rows: list[int]) -> Iterator[str]:
 
 
 def is_starting(progress: Progress) -> bool:
-    """Whether any member has yet to begin: who leaves, or is lost with its node, has begun before."""
-    return any(slow.cause not in ("Leaving", "Stuck", "Lost") for slow in progress.slow)
+    """Whether any member has yet to begin: who leaves, has failed or is lost with its node began before."""
+    return any(slow.cause not in ("Failed", "Leaving", "Stuck", "Lost") for slow in progress.slow)

@@ -59,6 +59,9 @@ class Settled:
     today are new replicas."""
     staged: tuple[type[Object], str] | None = None
     """The kind and the key of the owner, if it creates pods once others are scheduled or ready."""
+    top: str = ""
+    """The UID of what somebody wrote and the pod is a part of, or its kind and name if it has none; empty if
+    none of its owners is known."""
 
     @property
     def key(self) -> str | None:
@@ -128,7 +131,13 @@ class _Settling:
         owners = (one for one in self.chain.owners if not isinstance(one, LeaderWorkerSet))
         times = [*(claim.since for claim in claims), *(one.metadata.creation_timestamp for one in owners)]
         since = min((time.timestamp() for time in times if time is not None), default=None)
-        return replace(self._settled(claims), since=since)
+        return replace(self._settled(claims), since=since, top=self._top())
+
+    def _top(self) -> str:
+        if not self.chain.owners:
+            return ""
+        top = self.chain.owners[-1]
+        return top.metadata.uid or f"{kind_title(top)} {top.metadata.name}"
 
     def _settled(self, claims: Sequence[GroupClaim]) -> Settled:
         written = [claim for claim in claims if not claim.made]
