@@ -76,7 +76,7 @@ class Replayer:
         if isinstance(line, recording.Opening):
             self._open(line)
         elif self._state is None:
-            raise self._wrong(f"{NOT_ONE}: its first line is not the first line of a record")
+            raise self._wrong(f"{NOT_ONE}: its first line is not an opening line")
         else:
             self._follow(line, self._state)
 

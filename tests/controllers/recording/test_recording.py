@@ -245,7 +245,7 @@ def test_a_disk_that_is_full_stops_the_record_and_nothing_else(
     ("line", "what"),
     [
         (b"{", "is not a record"),
-        (b'{"line":"look","now":"x","groups":[]}', "does not begin with an opening"),
+        (b'{"line":"look","now":"x","groups":[]}', "first line is not an opening line"),
         (b'{"line":"opening","version":9,"maitred":"1","scheduler":null,"at":0}', "format 9"),
     ],
 )
