@@ -255,7 +255,7 @@ def ray_job(sizes: Sizes, workers: int) -> Staged:
     for one in (made, job, *firsts):
         one["metadata"]["ownerReferences"][0]["apiVersion"] = "ray.io/v1"
     laters = [_pod("o-y", sizes.later, sizes, owner="Job/o")]
-    names = ("RayJob default/o", "default/o-x", "default/o")
+    names = ("RayJob default/o", "default/o-x", "default/o-submitter")
     return Staged(*names, [owner, made], firsts, laters, made_later=[job])
 
 

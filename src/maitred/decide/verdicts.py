@@ -78,7 +78,7 @@ class Verdicts:
         """Room that is kept for pods that are not there, by group and node."""
         names, rooms = self.record.snapshot.nodes.names, Counter[tuple[str, str, str]]()
         for group in self.record.everyone:
-            for member, row in group.kept:
+            for member, row in group.reserved:
                 rooms[group.comes_as(member), names[row], group.view.owned_by] += 1
         for (key, node, owner), pods in sorted(rooms.items()):
             yield KeptRoom(key, node, pods, owner)

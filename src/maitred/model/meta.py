@@ -83,14 +83,14 @@ class MarkSaid(NamedTuple):
 
     @property
     def words(self) -> str:
-        return f"{self.form} {self.key} is {shortened(self.value)}"
+        return f"{self.form} {self.key} is {self.value}"
 
 
 def said_under(metadata: ObjectMeta, keys: Iterable[str]) -> list[MarkSaid]:
     """What is written under any of these keys, in their order. What is empty says nothing."""
     forms = (("label", metadata.labels), ("annotation", metadata.annotations))
     found = [(key, form, marks.get(key)) for key in keys for form, marks in forms]
-    return [MarkSaid(key, form, value) for key, form, value in found if value]
+    return [MarkSaid(key, form, shortened(value)) for key, form, value in found if value]
 
 
 def contradiction(said: Sequence[MarkSaid]) -> str:

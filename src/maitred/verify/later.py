@@ -111,10 +111,12 @@ class Link:
 
     @property
     def since(self) -> int | None:
-        """When the last of those before it started; None where that is not known."""
-        started = [pod.started for group in self.before for pod in group.running]
-        known = [at for at in started if at is not None]
-        return max(map(thousandths, known)) if known and len(known) == len(started) else None
+        """When the last of those before it started, or was created where no kubelet says when it started.
+        None where that is not known either."""
+        running = [pod for group in self.before for pod in group.running]
+        times = [pod.created if pod.started is None else pod.started for pod in running]
+        known = [at for at in times if at is not None]
+        return max(map(thousandths, known)) if known and len(known) == len(times) else None
 
     def expected(self, bound: bool) -> dict[str, int]:
         """For how many pods of each group the Plan has to hold room, if it does, and if the host is bound."""
@@ -497,7 +499,12 @@ def _mpi_job(doc: Doc, cluster: Cluster) -> Iterator[Stage]:
 def _ray_job(doc: Doc, cluster: Cluster) -> Iterator[Stage]:
     """The pod that submits the job comes when its cluster is ready, and is a group of one."""
     spec, space, name = doc.doc("spec"), _space(doc), doc.doc("metadata").text("name")
-    own = doc.doc("status").text("rayClusterName") or name
+    own, phase = (
+        doc.doc("status").text("rayClusterName") or name,
+        doc.doc("status").text("jobDeploymentStatus"),
+    )
+    if phase not in ("", "Initializing"):  # beyond these it has been created
+        return
     mode = spec.text("submissionMode", "K8sJobMode")
     if mode != "K8sJobMode" or not spec.given("rayClusterSpec") or spec.doc("clusterSelector").raw:
         return
@@ -510,7 +517,7 @@ def _ray_job(doc: Doc, cluster: Cluster) -> Iterator[Stage]:
     if names_a_group(template):
         return
     pod = _pod(template, space, ("Job", name), {}, {})
-    yield Stage(Place("Job", f"{space}/{name}"), (f"{space}/{own}",), [Batch(name, pod, 1)])
+    yield Stage(Place("Job", f"{space}/{name}-submitter"), (f"{space}/{own}",), [Batch(name, pod, 1)])
 
 
 STAGES = {"JobSet": _job_set, "LeaderWorkerSet": _worker_set, "MPIJob": _mpi_job, "RayJob": _ray_job}
