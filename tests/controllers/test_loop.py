@@ -125,7 +125,7 @@ def test_everything_is_looked_at_now_and_then_and_not_in_every_cycle(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     looks = list[Worklist]()
-    monkeypatch.setattr(Worklist, "look_at_everything", looks.append)
+    monkeypatch.setattr(Worklist, "look_at_everything", lambda self: looks.append(self))
     loop = loop_of(Mirror("maitred"), Plans(), Policy)
     start, seen = time.monotonic() + 601.0, list[int]()
     for seconds in (0.0, 1.0, 599.0, 600.0, 601.0):
