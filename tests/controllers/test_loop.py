@@ -124,13 +124,14 @@ def test_of_a_group_that_changed_meanwhile_no_place_is_taken() -> None:
 def test_everything_is_looked_at_now_and_then_and_not_in_every_cycle(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    looks, now = list[float](), 0.0
-    monkeypatch.setattr(Worklist, "look_at_everything", lambda _: looks.append(now))
+    looks = list[Worklist]()
+    monkeypatch.setattr(Worklist, "look_at_everything", lambda self: looks.append(self))
     loop = loop_of(Mirror("maitred"), Plans(), Policy)
-    start = time.monotonic() + 601.0
-    for now in (start, start + 1.0, start + 599.0, start + 600.0, start + 601.0):
-        loop._note_the_hour(now)
-    assert looks == [start, start + 600.0]
+    start, seen = time.monotonic() + 601.0, list[int]()
+    for seconds in (0.0, 1.0, 599.0, 600.0, 601.0):
+        loop._note_the_hour(start + seconds)
+        seen.append(len(looks))
+    assert seen == [1, 1, 1, 2, 2]
 
 
 def kept(name: str, where: str) -> WatchedPod:

@@ -7,7 +7,7 @@ from maitred.cluster.state import ClusterState, Delete, Put
 from maitred.model.manifest import Reader
 from maitred.model.pod import Pod
 from tests.oracle.builders import Obj, node, pod
-from tests.oracle.staged import Sizes, Staged, mpi_job, ordered_set, ray_job
+from tests.oracle.staged import LATELY, Sizes, Staged, mpi_job, ordered_set, ray_job
 from tests.support import decide
 
 ONE = Sizes(first=1, later=1, rank=None)
@@ -16,7 +16,7 @@ ONE = Sizes(first=1, later=1, rank=None)
 def running(one: Staged) -> list[Obj]:
     """The pods that come first, on a node."""
     for each in one.firsts:
-        each["spec"]["nodeName"], each["status"]["phase"] = "n1", "Running"
+        each["spec"]["nodeName"], each["status"] = "n1", {"phase": "Running", "startTime": LATELY}
     return [*one.objects, *one.firsts]
 
 
@@ -33,7 +33,7 @@ def bound(plan: Obj) -> list[str]:
 
 def test_room_is_kept_for_the_pod_that_submits_a_ray_job() -> None:
     plan = decide([node("n1", 2), *running(ray_job(ONE, 0)), pod("rival", 1, created=0)])
-    assert (bound(plan), holds(plan)) == ([], [("default/o", 1)])
+    assert (bound(plan), holds(plan)) == ([], [("default/o-submitter", 1)])
 
 
 def test_the_pod_that_submits_a_ray_job_gets_the_room_that_was_kept_for_it() -> None:
@@ -59,13 +59,13 @@ def test_the_state_learns_that_the_pod_that_submits_a_ray_job_has_come_and_gone(
             state.apply(Put(item))
 
     put(node("n1", 3), *running(one))
-    assert [view.group.key for view in state.snapshot().awaited] == ["default/o"]
+    assert [view.group.key for view in state.snapshot().awaited] == ["default/o-submitter"]
     (submitter,) = one.laters
     submitter["spec"]["nodeName"] = "n1"
     put(*one.made_later, submitter)
     assert state.snapshot().awaited == ()
     state.apply(Delete(Pod, "default/o-y"))
-    assert [view.group.key for view in state.snapshot().awaited] == ["default/o"]
+    assert [view.group.key for view in state.snapshot().awaited] == ["default/o-submitter"]
 
 
 # -- MPIJobs: who manages them

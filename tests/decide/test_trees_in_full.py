@@ -8,7 +8,7 @@ import pytest
 from maitred.verify import verify
 from tests.decide.reading import seats, verdict
 from tests.decide.test_trees import part
-from tests.oracle.builders import Obj, composite, node
+from tests.oracle.builders import Obj, composite, node, pod
 from tests.support import decide
 
 
@@ -47,3 +47,8 @@ def test_a_tree_too_large_to_be_searched_in_full_is_not_called_impossible(
     parts = [*part("a", 1, 1, size), *part("b", size, size, where={"side": "left"})]
     plan = decide([*sides(size), composite("root", 2), *parts])
     assert (verdict(plan, "root"), plan["searchExhausted"]) == told
+
+
+def test_a_tree_of_one_member_that_a_full_node_could_take_is_not_impossible() -> None:
+    objects = [node("n1", cpu=1), pod("old", 1, node="n1"), composite("root", 1), *part("a", 1, 1)]
+    assert verdict(checked(objects), "root") == "Waiting"
