@@ -75,7 +75,8 @@ def command(
       maitred import --check -f examples/import/scheduler-plugins
     """
     if not check:
-        raise InputError("--check", "", "", "is required: there are no queues yet that could be imported")
+        what = "is required: maitred checks manifests of other schedulers, and does not convert them"
+        raise InputError("--check", "", "", what)
     if cluster == bool(files):
         raise InputError("-f", "", "", "give this or --cluster, and not both")
     rules = read_live_policy_file(policy)
