@@ -276,7 +276,7 @@ def test_where_many_wait_ahead_it_is_said_that_new_nodes_were_not_tried() -> Non
     )
     situation = Situation(snapshot, policy_of(None), now)
     told = [seeking.sought_for(situation, f"default/{pod['metadata']['name']}") for pod in queue]
-    assert [one is not None and one.cut for one in told] == [False] * (len(queue) - 1) + [True]
+    assert [one is not None and one.crowded for one in told] == [False] * (len(queue) - 1) + [True]
 
 
 def test_nothing_is_said_of_who_waits_ahead_and_gets_no_room() -> None:

@@ -344,3 +344,34 @@ def test_a_pod_on_a_lost_node_does_not_run() -> None:
     assert "1 member is on nodes that are lost: n9 is not Ready" in answer.notes
     assert answer.progress is not None
     assert [(one.cause, one.pod) for one in answer.progress.slow] == [("Lost", "default/web-1-x")]
+
+
+def job_set(**spec: Any) -> Obj:
+    several = [{"name": "w", "template": {"spec": {"parallelism": 2, "completions": 2}}}]
+    about = {"name": "train", "namespace": "default", "uid": "uid-train"}
+    body = {"replicatedJobs": several, **spec}
+    return {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": about, "spec": body}
+
+
+def test_an_operators_object_without_pods_is_told_from_one_that_does_not_exist() -> None:
+    answer = asked([*NODES, job_set()], "jobset", "train")
+    assert (answer.state, answer.notes) == (
+        "NoPods",
+        ("JobSet train exists, and has no pods: its controller has created none",),
+    )
+    assert asked([*NODES, job_set(suspend=True)], "jobset", "train").state == "Suspended"
+    with pytest.raises(InputError, match="there is no pod of a JobSet default/other"):
+        asked([*NODES, job_set()], "jobset", "other")
+
+
+def test_what_its_job_met_with_is_told_of_an_object_without_pods() -> None:
+    job = b.job("train-w-0", 2)
+    owner = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "name": "train", "uid": "uid-train"}
+    job["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
+    about = {"kind": "Job", "namespace": "default", "name": "train-w-0"}
+    refused = {"involvedObject": about, "reason": "FailedCreate", "message": "exceeded quota: q"}
+    objects = [*NODES, job_set(), job]
+    answer = why_named(
+        situation_of(objects), "train", "default", kind_called("jobset"), seen_of(objects, refused)
+    )
+    assert answer.notes == ("Job train-w-0 cannot create its pods: exceeded quota: q (1 time)",)

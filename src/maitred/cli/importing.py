@@ -77,9 +77,8 @@ def command(
       maitred import --check -f examples/import/scheduler-plugins
     """
     if not check:
-        raise InputError(
-            "--check", "", "", "is required: maitred can only check manifests, it cannot import them yet"
-        )
+        what = "is required: maitred checks manifests of other schedulers, and does not convert them"
+        raise InputError("--check", "", "", what)
     if cluster == bool(files):
         raise InputError("-f", "", "", "give either this or --cluster, not both")
     rules = read_live_policy_file(policy)

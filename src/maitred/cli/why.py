@@ -65,7 +65,7 @@ def command(cluster: ClusterOptions, name: str | None, other: str | None, pod: s
         return
     if name is None:
         what = "name a group, a pod, a Job or another object that creates pods"
-        raise InputError("", "", "", f"{what}; `maitred decide` shows all groups")
+        raise InputError("", "", "", f"{what}; `maitred decide -f FILE` lists the groups of a dump")
     if other is not None:
         compared = ask(about_two(name, other, cluster.home), cluster)
         show(compared, form, lambda width: tables.comparison_lines(compared, width))

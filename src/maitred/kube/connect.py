@@ -47,7 +47,8 @@ def connect(kubeconfig: str | None = None, context: str | None = None) -> Connec
     if not is_in_cluster():
         raise ConfigError(
             f"no cluster to connect to: $KUBECONFIG is not set, there is no {home}, and this is not a pod "
-            "with a service account; name a kubeconfig with --kubeconfig"
+            "with a service account; start a sandbox with `maitred up`, or name a kubeconfig with "
+            "--kubeconfig"
         )
     if context is not None:
         raise ConfigError(

@@ -20,6 +20,7 @@ from maitred.explain.why.answer import KINDS, Kind
 from maitred.explain.why.seen import NOTHING_SEEN, Seen, SeenPod
 from maitred.model.group import PodGroup
 from maitred.model.job import Job
+from maitred.model.kinds import row_of
 from maitred.model.manifest.errors import InputError
 from maitred.model.membership import Settled, group_of_template, said_by, settle
 from maitred.model.meta import key_of
@@ -62,6 +63,8 @@ class Meant:
     """Of the group that is meant, or of the first of several; of a Job that has no pods."""
     workload: NamedWorkload | None = None
     """What makes its pods, if that was named."""
+    owner: Object | None = None
+    """An operator's object that was named, and that has no pods."""
 
 
 def find(
@@ -219,7 +222,15 @@ class Names:
         groups = tuple(dict.fromkeys(self.group_of_pod(pod) or pod for pod in pods))
         if groups:
             return Meant(groups[0], NamedWorkload(kind, key, pods, groups))
-        return Meant(key) if kind is BATCH_JOB and key in self.snapshot.jobs else None
+        if kind is BATCH_JOB:
+            return Meant(key) if key in self.snapshot.jobs else None
+        owner = self._operated(kind, key)
+        return None if owner is None else Meant(key, owner=owner)
+
+    def _operated(self, kind: OwnerKind, key: str) -> Object | None:
+        tables = ((row_of(of), table) for of, table in self.snapshot.operated.items())
+        found = (table for row, table in tables if (row.name, row.group) == (kind.kind, kind.group))
+        return next((table[key] for table in found if key in table), None)
 
     def _named_like(self, job: str) -> Set[str]:
         """Waiting pods of which nothing was seen, by their names as the Job controller makes them; and the

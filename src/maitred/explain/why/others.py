@@ -9,12 +9,15 @@ from maitred.explain.situation import Situation
 from maitred.explain.why.answer import Why
 from maitred.explain.why.decided import suspension_words
 from maitred.explain.why.names import Names
-from maitred.explain.why.owners import failure_of, refusal_of
+from maitred.explain.why.owners import failure_of, refusal_below, refusal_of
 from maitred.explain.why.progress import ImageSizes, progress_of
 from maitred.explain.why.seen import SeenPod
 from maitred.model.group import Group, PodGroup, group_from_pod_group
 from maitred.model.job import Job
+from maitred.model.kinds import row_of
 from maitred.model.membership import ALL_ALONE, group_from_job, group_of
+from maitred.model.objects import Object
+from maitred.model.suspending import row_of_suspendable
 from maitred.model.words import counted
 
 
@@ -61,6 +64,15 @@ def of_declared(key: str, names: Names) -> Why:
     group = Group(key) if declared is None else group_from_pod_group(declared)
     created = f"PodGroup {key} exists, but it has no pods"
     return Why(group=key, state="NoPods", quorum=group.quorum, quorum_from=group.origin, notes=(created,))
+
+
+def of_owner(key: str, one: Object, names: Names) -> Why:
+    """An operator's object that has no pods now."""
+    row, title = row_of_suspendable(type(one)), row_of(type(one)).name
+    if row is not None and row.is_suspended(one):
+        return Why(group=key, state="Suspended", notes=(suspension_words(one),))
+    missing = f"{title} {one.metadata.name} exists, and has no pods: its controller has created none"
+    return Why(group=key, state="NoPods", notes=(refusal_below(names, one) or missing,))
 
 
 def of_job(key: str, job: Job, names: Names) -> Why:

@@ -1,10 +1,12 @@
 """What became of the workload that a group's pods come from: its Job failed, or its pods were refused."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from maitred.explain.why.names import Names
 from maitred.explain.why.seen import SeenEvent
+from maitred.model.kinds import row_of
 from maitred.model.meta import controller_of, key_of
+from maitred.model.objects import Object
 from maitred.model.words import counted, moment, printable
 
 LONGEST_MESSAGE = 300
@@ -14,7 +16,22 @@ OVER = ("Failed", "FailureTarget")
 
 def refusal_of(names: Names, key: str) -> str | None:
     """Why the latest pod of the group could not be created, in the words of the API server."""
-    found = [(one, owner) for owner in _owners(names, key) for one in names.seen.failures_of(*owner)]
+    return _latest_refusal(names, _owners(names, key))
+
+
+def refusal_below(names: Names, one: Object) -> str | None:
+    """Why an object that has no pods, or a Job that it made, could not create the latest."""
+    own = (row_of(type(one)).name, key_of(one.metadata))
+    jobs = (
+        ("Job", key)
+        for key, job in names.snapshot.jobs.items()
+        if (above := controller_of(job.metadata)) is not None and above.uid == one.metadata.uid
+    )
+    return _latest_refusal(names, (own, *jobs))
+
+
+def _latest_refusal(names: Names, owners: Iterable[tuple[str, str]]) -> str | None:
+    found = [(one, owner) for owner in owners for one in names.seen.failures_of(*owner)]
     if not found:
         return None
     latest, (kind, owner) = max(found, key=lambda one: _when(one[0]))

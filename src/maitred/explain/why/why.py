@@ -7,7 +7,7 @@ from maitred.explain.why.answer import Kind, Why
 from maitred.explain.why.decided import of_decided
 from maitred.explain.why.loose_pods import in_another_group, made_basic, of_loose, several_words
 from maitred.explain.why.names import Names
-from maitred.explain.why.others import of_another_scheduler, of_declared, of_job, of_past
+from maitred.explain.why.others import of_another_scheduler, of_declared, of_job, of_owner, of_past
 from maitred.explain.why.seated import of_seated
 from maitred.explain.why.seen import NOTHING_SEEN, Seen
 from maitred.explain.why.summary import summary_of
@@ -20,6 +20,8 @@ def why_named(
     """About what somebody calls by a name, and perhaps a kind. Raises InputError for an unknown one."""
     names = Names(situation.snapshot, seen)
     meant = names.meant(name, namespace, kind)
+    if meant.owner is not None:
+        return _summed_up(of_owner(meant.key, meant.owner, names))
     workload = meant.workload
     if workload is not None and workload.is_loose:
         return _summed_up(of_loose(situation, workload, names))
