@@ -8,6 +8,7 @@ import pytest
 from maitred.cluster.state import ClusterState, Delete, Put
 from maitred.model.group import Group
 from maitred.model.manifest import Reader
+from maitred.model.membership import Stage, owners, stages_of
 from maitred.model.objects import Object
 from tests.decide.test_owners import CASES, RAY, SIZE, in_worker_set, job_set, made, of_set, owner, pods
 from tests.oracle.builders import Obj
@@ -110,3 +111,24 @@ def test_labels_of_another_namespace_make_no_worker() -> None:
 def test_a_chain_of_owners_that_bites_its_tail_ends() -> None:
     looped = {**job_set(), "metadata": {**job_set()["metadata"], "ownerReferences": owner("JobSet", "s")}}
     assert quorums(watching(looped, *of_set())) == {"s": 5}
+
+
+def test_an_owner_of_many_roles_is_read_once_for_all_its_pods(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them may say something else, and all of them are settled again when it changes."""
+    read = list[Object]()
+
+    def counted(owner: Object) -> tuple[Stage, ...]:
+        read.append(owner)
+        return stages_of(owner)
+
+    monkeypatch.setattr(owners, "stages_of", counted)
+    members = pods("c", 40, by=("RayCluster", "c"))
+    for number, one in enumerate(members):
+        one["metadata"]["annotations"] = {"kueue.x-k8s.io/queue-name": f"q{number}"}
+    state = watching(*members, made("RayCluster", "c", RAY))
+    assert len(read) == 1
+    changed = made("RayCluster", "c", RAY)
+    changed["metadata"]["labels"] = {"a": "b"}
+    for item in objects_of(changed):
+        state.apply(Put(item))
+    assert len(read) == 2

@@ -489,3 +489,15 @@ def test_memory_does_not_grow_from_group_to_group(monkeypatch: pytest.MonkeyPatc
 @examples(300)
 def test_every_remedy_works_at_length(objects: list[Obj]) -> None:
     check_remedies(objects, remedied(objects))
+
+
+def test_members_that_no_memory_holds_are_not_supposed_to_be_created() -> None:
+    """An owner may say that it makes two billion pods."""
+    assert "create" in offers([*nodes(1), *crew(1, 3)])
+    template = {"spec": {"containers": [{"name": "main"}]}}
+    roles = {"Worker": {"replicas": 2**31 - 1, "template": template}}
+    owner = b.owner_object("kubeflow.org/v1", "PyTorchJob", "crew", "default", {"pytorchReplicaSpecs": roles})
+    pod = b.pod("crew-0")
+    reference = {"kind": "PyTorchJob", "name": "crew", "uid": owner["metadata"]["uid"], "controller": True}
+    pod["metadata"]["ownerReferences"] = [{"apiVersion": owner["apiVersion"], **reference}]
+    assert "create" not in offers([*nodes(1), owner, pod])

@@ -6,7 +6,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, cast
 from unittest.mock import patch
 
 import pytest
@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from maitred.kube import client as client_module
 from maitred.kube import reflector as reflector_module
+from maitred.kube.client import Client
 from maitred.kube.errors import ApiError
 from maitred.kube.reflector import REFUSALS, Reflector
 from maitred.kube.resources import NODES, PODS
@@ -324,6 +325,17 @@ def test_what_cannot_be_read_is_left_out(streaming: bool, caplog: pytest.LogCapt
         "pods: team/a is ignored, because it is not valid: spec.hostNetwork: "
         "expected true or false, got a string",
     ]
+
+
+def test_what_is_nested_deeper_than_functions_may_call_is_passed_over() -> None:
+    """The API server keeps ten thousand levels of what nobody here reads."""
+    copy = Copy()
+    reflector = Reflector(cast(Client, None), PODS, WatchedPod, copy)
+    for number, (left, right) in enumerate((('{"f:a":', "}"), ("[", "]"))):
+        deep = left * 9_000 + "{}" + right * 9_000
+        fields = f'"name":"p{number}","namespace":"{NAMESPACE}","uid":"u","managedFields":[{deep}]'
+        reflector._take([f'{{"type":"ADDED","object":{{"metadata":{{{fields}}}}}}}'.encode()])
+    assert sorted(copy.pods) == [f"{NAMESPACE}/p0", f"{NAMESPACE}/p1"]
 
 
 def test_an_unreadable_object_that_vanishes_between_lists_is_forgotten() -> None:

@@ -15,17 +15,30 @@ from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
-from hypothesis import settings
+import numpy as np
+import pytest
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
+from maitred.cluster.nodes import Ints, Mask
+from maitred.cluster.snapshot import Snapshot
 from maitred.controllers.owners.returns import Returns
 from maitred.controllers.owners.suspensions import Suspensions
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.controllers.scheduling.worklist import Worklist
 from maitred.decide import Scope
 from maitred.decide import decide as decide_snapshot
+from maitred.decide.preemption.allowance import Heed
 from maitred.kube.wire import WatchedGroup, WatchedJob, WatchedPod
+from maitred.model.membership import GroupId
+from maitred.model.policy import Policy
 from maitred.model.suspension import SUSPENDED
 from maitred.verify import verify
 from tests.cluster.seen import put
@@ -55,9 +68,9 @@ MARKS = st.dictionaries(
     ),
     st.sampled_from(["true", "false", "100d", "soon", "2036-01-01T00:00:00Z", "{}", "-1", "\x00", "9" * 500]),
     max_size=3,
-)
+) | st.just({"maitred.dev/non-preemptible": "true"})
 LABELS = ["app", "job-name", "maitred.dev/group"]
-GROUPS = st.none() | st.tuples(st.sampled_from(["g", "h"]), st.sampled_from([0, 1, 3, 10**6, -1]))
+GROUPS = st.none() | st.tuples(st.sampled_from(["g", "h", "gang0"]), st.sampled_from([0, 1, 3, 10**6, -1]))
 OWNERS = st.none() | st.tuples(
     st.sampled_from(["Job", "ReplicaSet", "PodGroup"]),  # pods of DaemonSets and of nodes never leave
     st.sampled_from(["uid-alice", "uid-away", "uid-theirs", "", "made-up"]),
@@ -337,3 +350,38 @@ def started(body: Obj) -> Obj:
 
 RandomTenant.TestCase.settings = settings(max_examples=120, stateful_step_count=20)
 test_law_12_a_tenant_pays_for_its_own_lies = RandomTenant.TestCase
+
+
+# -- the machine itself ------------------------------------------------------------------------------------
+
+
+def everybody_is_heeded(snapshot: Snapshot, policy: Policy, claims: Mask, devices: Ints) -> Ints:
+    return np.full(len(claims), Heed.HEEDED, dtype=np.int64)
+
+
+def in_the_namespace_of_others(_: object, source: str, name: str) -> GroupId:
+    return GroupId(source, f"{ALICE}/{name}")
+
+
+PLANTED: dict[str, tuple[str, object]] = {
+    "marks that protect count for everybody": (
+        "maitred.decide.preemption.evictable.heeds",
+        everybody_is_heeded,
+    ),
+    "a group is what it is called, wherever it is": (
+        "maitred.model.membership.settling._Settling._id",
+        in_the_namespace_of_others,
+    ),
+}
+"""Defects by which a liar would gain something, and where they are planted."""
+
+
+@pytest.mark.parametrize("defect", PLANTED)
+def test_the_random_tenant_finds_a_planted_defect(defect: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that finds nothing must be one that could find something."""
+    monkeypatch.setattr(*PLANTED[defect])
+    looking = settings(
+        max_examples=120, stateful_step_count=20, phases=[Phase.generate], report_multiple_bugs=False
+    )
+    with pytest.raises(AssertionError):
+        run_state_machine_as_test(RandomTenant, settings=looking)

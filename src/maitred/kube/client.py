@@ -20,6 +20,7 @@ from maitred import __version__
 from maitred.kube.connection import Connection
 from maitred.kube.errors import ApiError, KubeError, Unreachable
 from maitred.kube.jitter import jitter
+from maitred.kube.nesting import UNREADABLE, decode
 from maitred.kube.sockets import Sockets
 from maitred.model.meta import Lean
 
@@ -116,8 +117,8 @@ class Client:
         """Read one thing. A read changes nothing, so it is tried again where that may help."""
         data = await reading(lambda: self.request("GET", path, params=params, accept=accept, seconds=seconds))
         try:
-            return decoder(into).decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            return decode(decoder(into), data)
+        except UNREADABLE as error:
             raise KubeError(f"GET {path}: the answer is not a {into.__name__}: {error}") from None
 
     async def lines(self, path: str, *, params: Params) -> AsyncGenerator[list[bytes], None]:

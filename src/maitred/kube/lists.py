@@ -9,6 +9,7 @@ import msgspec
 from maitred.kube.client import Client, Params, decoder
 from maitred.kube.discovery import discover
 from maitred.kube.errors import ApiError
+from maitred.kube.nesting import UNREADABLE, decode
 from maitred.kube.reflector import LIST_SECONDS, PAGE, ListPage
 from maitred.kube.resources import NODES, PODS, Resource
 from maitred.kube.wire import look_again
@@ -85,8 +86,8 @@ async def raw_items(client: Client, path: str, params: Params) -> list[msgspec.R
 def read(raw: msgspec.Raw, kind: type[T], resource: Resource) -> tuple[T | None, str]:
     """The object, if it can be read, and what is wrong with it, if anything is."""
     try:
-        return decoder(kind).decode(raw), ""
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        return decode(decoder(kind), raw), ""
+    except UNREADABLE:
         item, faults = look_again(raw, kind)
     outcome = "is ignored" if item is None else "is read in part"
     return item, f"{resource}: one object {outcome}, because it is not valid: {faults}" if faults else ""

@@ -16,6 +16,7 @@ import msgspec
 from maitred.kube.client import LONGEST_PAUSE, Client, Params, pause
 from maitred.kube.errors import ApiError, ConfigError, KubeError, Unreachable
 from maitred.kube.jitter import jitter
+from maitred.kube.nesting import UNREADABLE, decode
 from maitred.kube.resources import Resource
 from maitred.kube.wire import look_again
 from maitred.model.meta import Lean, ObjectMeta
@@ -39,7 +40,6 @@ INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 CANNOT_STREAM = (400, 405, 406, 415, 422)
 WATCH = {"watch": "true", "allowWatchBookmarks": "true"}
 STREAMED_LIST = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
-_DECODE_ERRORS = (msgspec.DecodeError, UnicodeDecodeError)
 _EVERYTHING: Params = {}
 
 
@@ -146,7 +146,7 @@ class Reflector(Generic[T]):
         self._path = resource.path(namespace)
         self._namespaced = resource.namespaced
         self._into = into
-        self._decode = msgspec.json.Decoder(into).decode
+        self._decoder = msgspec.json.Decoder(into)
         self._sink = sink
         self._selector = selector
         self._streaming = streaming
@@ -316,8 +316,8 @@ class Reflector(Generic[T]):
         self.counts.events += 1
         item: T | None
         try:
-            item, faults = self._decode(raw), ""
-        except _DECODE_ERRORS:
+            item, faults = decode(self._decoder, raw), ""
+        except UNREADABLE:
             item, faults = look_again(raw, self._into)
         key = self._key(self._head(raw) if item is None else item.metadata)
         if faults or self.unreadable:
@@ -350,6 +350,6 @@ class Reflector(Generic[T]):
 
     def _understood(self, decoder: "msgspec.json.Decoder[S]", data: bytes | msgspec.Raw) -> S:
         try:
-            return decoder.decode(data)
-        except _DECODE_ERRORS as error:
+            return decode(decoder, data)
+        except UNREADABLE as error:
             raise Unreachable(f"GET {self._path}: the answer cannot be read: {error}") from None

@@ -22,6 +22,9 @@ from maitred.model.words import counted
 
 SMALLEST_PART = 4
 """A quorum is not lowered to less than one in so many."""
+MOST_SUPPOSED = 20_000
+"""Members that are supposed to be created, to see whether they would fit. An owner may say that it makes two
+billion, and whoever asks why they are not there must not fill the memory of whoever answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +129,7 @@ def _ways(snapshot: Snapshot, view: GroupView) -> Iterator[Change]:
             yield NewGroup(created)
         return
     shape, _ = Counter(view.shapes.tolist()).most_common(1)[0]
-    if not snapshot.shapes[shape].volumes:
+    if not snapshot.shapes[shape].volumes and quorum - created <= MOST_SUPPOSED:
         yield MoreMembers(quorum - created, view.shapes.tolist().index(shape), 1 - created / quorum)
     if created * SMALLEST_PART >= quorum:
         yield LowerQuorum(created, 1 - created / quorum)

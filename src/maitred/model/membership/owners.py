@@ -6,7 +6,7 @@ its stages a pod belongs.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 import msgspec
 
@@ -85,6 +85,36 @@ OWNERS = (
 )
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
+MOST_REMEMBERED = 256
+
+
+def by_identity(
+    rule: Callable[Concatenate[tuple[Object, ...], P], R],
+) -> Callable[Concatenate[tuple[Object, ...], P], R]:
+    """Remembers what followed from the latest objects. An owner may have thousands of pods that say something
+    different each, and a thousand roles, and all of them are settled again whenever it changes."""
+    known: dict[Any, tuple[tuple[Object, ...], R]] = {}
+
+    def remembered(owners: tuple[Object, ...], /, *args: P.args, **more: P.kwargs) -> R:
+        key = (tuple(map(id, owners)), args)
+        found = known.get(key)
+        if found is None:
+            if len(known) >= MOST_REMEMBERED:
+                known.clear()
+            found = known[key] = owners, rule(owners, *args, **more)  # with the owners their ids stay theirs
+        return found[1]
+
+    return remembered
+
+
+@by_identity
+def known_stages(owners: tuple[Object, ...]) -> tuple[Stage, ...]:
+    """Of the first of them."""
+    return stages_of(owners[0])
+
+
 def row_of(owner: Object) -> OwnerRow | None:
     return next((row for row in OWNERS if isinstance(owner, row.kind)), None)
 
@@ -109,20 +139,20 @@ def group_from_owners(said: PodWords, owners: Sequence[Object]) -> OwnerGroup | 
         owner, row = owners[height], row_of(owners[height])
         if row is None:
             continue
-        stages = stages_of(owner)
+        stages = known_stages((owner,))
         found = row.stage(stages, owners[:height], said)
         if found is not None:
             base = key_of(owner.metadata)
             if said.worker_set is not None and isinstance(owner, LeaderWorkerSet):
                 base = f"{base}-{said.worker_set.group}"
-            ids = {one.name: _id(row, base, one, owner) for one in stages}
-            group, takes_all = _group(ids[found.name].key, owners[height:], found, len(stages) == 1)
+            id = _id(row, base, found, owner)
+            group, takes_all = _group(tuple(owners[height:]), id.key, stages.index(found))
             return OwnerGroup(
-                ids[found.name],
+                id,
                 group,
                 _indexes(stages, owners[:height], said),
                 takes_all,
-                tuple(ids[one.name] for one in _before(stages, found)),
+                tuple(_id(row, base, one, owner) for one in _before(stages, found)),
                 staged_owner(owners[height:]),
             )
     return None
@@ -135,6 +165,8 @@ def _id(row: OwnerRow, base: str, stage: Stage, owner: Object) -> GroupId:
 def _before(stages: Sequence[Stage], stage: Stage) -> list[Stage]:
     """The stages that this one waits for, to be scheduled or to be ready."""
     roles = {need.role for need in stage.after}
+    if not roles:
+        return []
     return [one for one in stages if one is not stage and roles & {role.name for role in one.roles}]
 
 
@@ -144,7 +176,7 @@ def staged_owner(owners: Sequence[Object]) -> Object | None:
 
 
 def _is_staged(owner: Object) -> bool:
-    return any(one.after and one.comes_in_time for one in stages_of(owner))
+    return any(one.after and one.comes_in_time for one in known_stages((owner,)))
 
 
 def _indexes(stages: Sequence[Stage], below: Sequence[Object], said: PodWords) -> Indexes:
@@ -155,9 +187,11 @@ def _indexes(stages: Sequence[Stage], below: Sequence[Object], said: PodWords) -
     return (0, 0) if said.leads else (1, None)
 
 
-def _group(key: str, owners: Sequence[Object], stage: Stage, only: bool) -> tuple[Group, bool]:
+@by_identity
+def _group(owners: tuple[Object, ...], key: str, number: int) -> tuple[Group, bool]:
     """The group, and whether its quorum is what the owner makes."""
-    about = owners[0].metadata
+    about, stages = owners[0].metadata, known_stages(owners[:1])
+    stage, only = stages[number], len(stages) == 1
     title = f"{kind_title(owners[0])} {key_of(about)}"
     marks, problems = _marks(owners)
     if marks.min_count is not None and not only:
