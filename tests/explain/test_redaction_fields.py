@@ -76,7 +76,6 @@ HIDDEN = {
     "ObjectMeta.annotations",
     "ObjectMeta.deletion_grace_period_seconds",
     "ObjectMeta.owner_references",
-    "Occupant.labels",
     "Occupant.order",
     "PersistentVolume.status",
     "PersistentVolumeClaim.status",
