@@ -201,3 +201,13 @@ def test_a_pod_group_leaves_to_its_pods_what_it_does_not_say() -> None:
         KAI, minMember=4, topologyConstraint={"preferredTopologyLevel": "kubernetes.io/hostname"}
     )
     assert judged(prefers, annotations={**IN_KAI, KAI_LEVEL: "rack"})["verdict"] != "Scheduled"
+
+
+def test_pods_of_a_pod_group_that_a_controller_made_say_their_topology_themselves() -> None:
+    made = pod_group(KAI, minMember=4)
+    made["metadata"]["ownerReferences"] = [{"apiVersion": "v1", "kind": "Thing", "name": "t", "uid": "t"}]
+    assert judged(made, annotations={**IN_KAI, KAI_LEVEL: "rack"})["verdict"] != "Scheduled"
+    assert "remove one of the two" in reasons(judged(made, annotations={**FOUR, FEWER: "3"}))
+
+
+FEWER = "kai.scheduler/batch-min-member"

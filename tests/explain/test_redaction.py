@@ -210,3 +210,23 @@ def test_the_policy_protects_the_same_strangers_whoever_asks(chosen: dict[str, s
 def test_who_may_see_everything_sees_it_as_it_is() -> None:
     situation = Situation(snapshot_of([]), Policy(), NOW)
     assert as_seen_by(situation, None) is situation
+
+
+def test_the_head_of_a_strangers_ray_cluster_is_no_surplus_to_those_who_may_not_see_it() -> None:
+    """It is the cheapest to lose, and whoever sees its labels knows that the others end with it."""
+    nodes = [b.node(f"n{number}", cpu=1) for number in range(3)]
+    gang = [b.pod_group("ray", 2, namespace=SECRET)]
+    for number in range(3):
+        one = b.pod(f"ray-{number}", cpu=1, node=f"n{number}", group="ray", namespace=SECRET, priority=0)
+        one["metadata"]["labels"] = {"ray.io/node-type": "worker" if number else "head"}
+        one["status"]["startTime"] = "2026-01-31T06:00:00Z" if number else NOON
+        gang.append(one)
+    urgent = b.pod("urgent", cpu=1, namespace=next(iter(OURS)), priority=9)
+    snapshot = snapshot_of([*nodes, *gang, urgent])
+    told, true = (
+        plan_of(one) for one in (seen(snapshot), Situation(snapshot, Policy(), NOW, None, History()))
+    )
+    assert [eviction.receipt.unit for eviction in true.evictions] != [f"{SECRET}/ray-0"]
+    assert len(told.evictions) == len(true.evictions) == 1
+    assert [bind.node for bind in told.nominations] == [bind.node for bind in true.nominations]
+    assert [bind.node for bind in true.nominations] != ["n0"]

@@ -272,7 +272,7 @@ class _Settling:
             return Settled(id, marks=self.said.marks, overruled=_overruled(made))
         own = None if self.job is None else group_from_job(self.job, self.rules.jobs)
         if made is not None and (own is None or self._stands(made)):
-            return Settled(made.id, made.group)
+            return self._as_made(made)
         if own is not None and self.job is not None:
             id = GroupId(JOB, own.key, self.job.metadata.uid)
             return Settled(id, own, overruled=_overruled(made), staged=self._staged(gang))
@@ -282,6 +282,15 @@ class _Settling:
         """Of the pod that submits the job of a RayJob, which is in no gang of it."""
         found = staged_owner(self.chain.owners) if gang else None
         return None if found is None else place_of(found)
+
+    def _as_made(self, made: GroupClaim) -> Settled:
+        """What a controller made for another scheduler says how many; of the rest, pods may say more."""
+        if made.id.source == POD_GROUP:
+            return Settled(made.id, made.group)
+        marks, differing = self._marks()
+        marks = msgspec.structs.replace(marks, min_count=made.count)
+        conflict = made.problem or "; ".join(differing) or self._differing_counts([made], NO_MARKS)
+        return Settled(made.id, made.group, marks, conflict)
 
     def _stands(self, made: GroupClaim) -> bool:
         """Whether a group that was made for a Job is as good as what the Job says."""
