@@ -23,17 +23,22 @@ from maitred.cluster.settling import Place
 from maitred.cluster.snapshot import NO_INDEX, UNKNOWN_TIME, GroupView, LaterMembers
 from maitred.model.group import TopologyRequest
 from maitred.model.kinds import row_of
-from maitred.model.membership import GroupId, sorting_key
+from maitred.model.membership import GroupId, PodWords, sorting_key
 from maitred.model.membership.later import LaterGroup, all_before, is_suspended, later_groups
 from maitred.model.membership.source import JOB
 from maitred.model.meta import key_of
 from maitred.model.objects import Object
+from maitred.model.operators.jobset import JOB_INDEX, JOB_KEY, REPLICATED_JOB
+from maitred.model.operators.leaderworkerset import GROUP_INDEX, GROUP_KEY, SET_NAME
 from maitred.model.operators.pods.remaining import before_admission
+from maitred.model.operators.pods.replicas import in_domain_of
 from maitred.model.owner_chain import Found
 from maitred.model.pod import Pod
 
 MOST_IN_ALL, MOST_IN_NAMESPACE = 20_000, 5_000
 """Who causes them does not pay for them by a quota. For the pods of owners beyond that no room is kept."""
+FOLLOWED_BY = ((REPLICATED_JOB, JOB_INDEX), (SET_NAME, GROUP_INDEX))
+"""Labels that the pods of one Job of a JobSet share, and those of one group of a LeaderWorkerSet."""
 NOBODY = np.array([], dtype=np.int32)
 ShapeOf = Callable[[Member], int]
 
@@ -148,7 +153,7 @@ class LaterTable:
             if any(one not in self._records for one in firsts):
                 continue  # the owner has not begun
             host = waiting[-1] if waiting else later.id
-            hosts.setdefault(host, []).append(AwaitedGroup(later, tuple(self._coming(later))))
+            hosts.setdefault(host, []).append(AwaitedGroup(later, tuple(self._coming(later, pods))))
             if not waiting:
                 turns[later.id] = tuple(earlier)
         for host, awaited in hosts.items():
@@ -164,7 +169,7 @@ class LaterTable:
         seated = record.seated()
         return seated.counted >= seated.group.quorum
 
-    def _coming(self, later: LaterGroup) -> Iterator[Coming]:
+    def _coming(self, later: LaterGroup, owned: Collection[Member]) -> Iterator[Coming]:
         """Those of which there is no pod, whatever has become of it: what is made again has its own turn."""
         record = self._records.get(later.id)
         there = Counter(m.occupant.owner[1] for m in record.members.values()) if record else Counter[str]()
@@ -175,8 +180,28 @@ class LaterTable:
             if count > 0:
                 missing -= count
                 pod = pods.replicas.pod(pods.replicas.first)
+                leader = _leader_of(pod, owned)
+                if leader is not None:
+                    name = leader.occupant.owner[1]
+                    for key in (JOB_KEY, GROUP_KEY):
+                        pod = in_domain_of(pod, key, leader.labels.get(key))
                 pod = Pod(pod.metadata, before_admission(pod.spec))
                 yield Coming(self._member_of(pod), name, count, pods.level)
+
+
+def _leader_of(pod: Pod, owned: Collection[Member]) -> Member | None:
+    """The pod that it follows into its domain. What the two are called, and by which key they find each
+    other, only their operator knows for certain."""
+    labels = pod.metadata.labels
+    for same in FOLLOWED_BY:
+        if all(key in labels for key in same):
+            alike = (one for one in owned if all(one.labels.get(key) == labels[key] for key in same))
+            return next((one for one in alike if _leads(one.said)), None)
+    return None
+
+
+def _leads(said: PodWords) -> bool:
+    return said.leads and (said.worker_set is None or said.worker_set.leads)
 
 
 def _as_made(later: LaterGroup, pods: Collection[Member]) -> LaterGroup:

@@ -10,6 +10,7 @@ from maitred.model.job import COMPLETION_INDEX, JOB_CONTROLLER, JOB_NAMES, Job, 
 from maitred.model.operators.jobset import (
     EXCLUSIVE_TOPOLOGY,
     JOB_INDEX,
+    JOB_KEY,
     JOB_SET_CONTROLLER,
     JOB_SET_NAME,
     NODE_SELECTOR,
@@ -33,7 +34,7 @@ from maitred.model.priority import BUILT_IN, PriorityClass
 from maitred.model.selector import Labels, LabelSelector, Requirement
 
 SET = "jobset.sigs.k8s.io/"
-JOB_KEY, SET_PRIORITY = f"{SET}job-key", f"{SET}priority"
+SET_PRIORITY = f"{SET}priority"
 NAMESPACED_JOB = "alpha.jobset.sigs.k8s.io/namespaced-job"
 NO_SCHEDULE = "alpha.jobset.sigs.k8s.io/no-schedule"
 

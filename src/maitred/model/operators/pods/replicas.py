@@ -138,6 +138,29 @@ def _together(key: str, value: str, level: str, **term: Any) -> PodAffinityTerm:
     return PodAffinityTerm(level, own, **term)
 
 
+def in_domain_of(pod: Pod, key: str, value: str | None) -> Pod:
+    """The pod with another value of the label by which it asks to be where others are; None leaves it."""
+    before, about, spec = pod.metadata.labels.get(key), pod.metadata, pod.spec
+    if before is None or value is None or before == value or spec.affinity is None:
+        return pod
+
+    def said(one: Requirement) -> Requirement:
+        return Requirement(key, one.operator, (value,)) if (one.key, one.values) == (key, (before,)) else one
+
+    def changed(term: PodAffinityTerm) -> PodAffinityTerm:
+        selector = term.label_selector
+        if selector is None:
+            return term
+        selector = LabelSelector(selector.match_labels, tuple(map(said, selector.match_expressions)))
+        return msgspec.structs.replace(term, label_selector=selector)
+
+    near = spec.affinity.pod_affinity
+    near = PodAffinity(tuple(map(changed, near.required)), near.preferred)
+    affinity = msgspec.structs.replace(spec.affinity, pod_affinity=near)
+    metadata = msgspec.structs.replace(about, labels={**about.labels, key: value})
+    return Pod(metadata, msgspec.structs.replace(spec, affinity=affinity))
+
+
 Terms = tuple[PodAffinityTerm, ...]
 
 
