@@ -43,8 +43,12 @@ def test_as_few_parts_as_the_quorum_of_the_tree_are_enough(side: str) -> None:
 def test_a_tree_too_large_to_be_searched_in_full_is_not_called_impossible(
     members: int, told: tuple[str, bool]
 ) -> None:
+    """One that asks for domains: without that, its members could be seated as those of one group are."""
     size = members - 1
-    parts = [*part("a", 1, 1, size), *part("b", size, size, where={"side": "left"})]
+    parts = [
+        *part("a", 1, 1, size, topology="rack"),
+        *part("b", size, size, where={"side": "left"}, topology="rack"),
+    ]
     plan = decide([*sides(size), composite("root", 2), *parts])
     assert (verdict(plan, "root"), plan["searchExhausted"]) == told
 

@@ -357,7 +357,10 @@ def test_an_operators_object_without_pods_is_told_from_one_that_does_not_exist()
     answer = asked([*NODES, job_set()], "jobset", "train")
     assert (answer.state, answer.notes) == (
         "NoPods",
-        ("JobSet train exists, and has no pods: its controller has created none",),
+        (
+            "JobSet train exists, and has no pods: its operator has created none, and has not written to its "
+            "status: check that the operator for JobSet runs",
+        ),
     )
     assert asked([*NODES, job_set(suspend=True)], "jobset", "train").state == "Suspended"
     with pytest.raises(InputError, match="there is no pod of a JobSet default/other"):

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from maitred.cli.asking import ClusterOptions
 from maitred.cli.connecting import connection
@@ -11,7 +11,6 @@ from maitred.cli.files import sources
 from maitred.explain.proposal.expansion import RuntimeName, is_runtime
 from maitred.kube.errors import ApiError
 from maitred.model.manifest import Reader, documents
-from maitred.model.meta import Lean
 from maitred.model.objects import Object
 from maitred.model.operators.runtimes import AnyRuntime, TrainingRuntime
 from maitred.model.owners import OwnerKind
@@ -33,43 +32,6 @@ class Looked:
 
 def not_installed(kind: OwnerKind) -> str:
     return f"no operator for {kind.title} is installed in this cluster: nothing will create its pods"
-
-
-class StatusSaid(Lean, frozen=True):
-    """Whether anybody has said what becomes of an object."""
-
-    status: dict[str, Any] = {}
-
-
-def without_pods(cluster: ClusterOptions, kind: OwnerKind, namespace: str, name: str) -> str:
-    """What there is to say of an object that has no pods, if there is such an object; else nothing. Operators
-    write to the status of an object as soon as they see it. Raises KubeError."""
-    if cluster.files or kind.group in BUILT_IN:
-        return ""
-    found = asyncio.run(status_of(cluster, kind, namespace, name))
-    if found is None:
-        return ""
-    words = f"{kind.title} {namespace}/{name} is there, and has no pods"
-    if found.status:
-        return f"{words}; its status says what its operator waits for"
-    return (
-        f"{words}; no operator has written to its status: the operator for {kind.title} does not seem to run"
-    )
-
-
-async def status_of(cluster: ClusterOptions, kind: OwnerKind, namespace: str, name: str) -> StatusSaid | None:
-    from maitred.kube.client import Client
-    from maitred.kube.discovery import resources_of
-
-    async with Client(connection(cluster.kubeconfig, cluster.context)) as client:
-        served = await resources_of(client, {kind.group})
-        for resource in (one for one in served if (one.group, one.kind) == (kind.group, kind.kind)):
-            try:
-                return await client.get(resource.path(namespace, name), StatusSaid)
-            except ApiError as error:
-                if error.status not in (403, 404):
-                    raise
-    return None
 
 
 def look(cluster: ClusterOptions, kinds: Iterable[OwnerKind], runtimes: Sequence[RuntimeName]) -> Looked:

@@ -76,23 +76,17 @@ def command(cluster: ClusterOptions, name: str | None, other: str | None, pod: s
 
 
 def ask_about(name: str, cluster: ClusterOptions) -> "Why":
-    """An object of a kind that the cluster does not have is not only unknown: nothing can come of it. Nor can
-    anything come of one that no operator minds."""
-    from maitred.cli.operators import look, not_installed, without_pods
+    """An object of a kind that the cluster does not have is not only unknown: nothing can come of it."""
+    from maitred.cli.operators import look, not_installed
     from maitred.model.owners import BY_NAME
 
     try:
         return ask(about_one(name, cluster.home), cluster)
     except InputError:
-        subject = named(name, cluster.home)
-        kind = BY_NAME.get(subject.kind or "")
-        if kind is None:
+        kind = BY_NAME.get(named(name, cluster.home).kind or "")
+        if kind is None or not look(cluster, [kind], ()).unserved:
             raise
-        unserved = look(cluster, [kind], ()).unserved
-        words = not_installed(kind) if unserved else without_pods(cluster, kind, *subject.key.split("/"))
-        if not words:
-            raise
-    raise InputError("", "", "", words)
+    raise InputError("", "", "", not_installed(kind))
 
 
 def status_of(answer: "Why") -> int:

@@ -1,6 +1,7 @@
 """The answer for groups that are not decided and sit nowhere: over, of another scheduler, or without pods."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -71,8 +72,16 @@ def of_owner(key: str, one: Object, names: Names) -> Why:
     row, title = row_of_suspendable(type(one)), row_of(type(one)).name
     if row is not None and row.is_suspended(one):
         return Why(group=key, state="Suspended", notes=(suspension_words(one),))
-    missing = f"{title} {one.metadata.name} exists, and has no pods: its controller has created none"
+    missing = f"{title} {one.metadata.name} exists, and has no pods: its operator has created none"
+    if is_untouched(one):
+        missing += f", and has not written to its status: check that the operator for {title} runs"
     return Why(group=key, state="NoPods", notes=(refusal_below(names, one) or missing,))
+
+
+def is_untouched(one: Object) -> bool:
+    """Whether no operator has told what becomes of it, as far as its status is read."""
+    status: Any = getattr(one, "status", None)
+    return status is not None and bool(status == type(status)())
 
 
 def of_job(key: str, job: Job, names: Names) -> Why:
