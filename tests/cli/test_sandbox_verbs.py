@@ -209,7 +209,7 @@ def test_a_story_that_goes_wrong_says_where(sandbox: Sandbox, tmp_path: Path) ->
     result = sandbox.invoke("load", str(file))
     assert result.exit_code == 1
     assert result.stderr.startswith("step 2: first is Scheduled, 3 of 3 placed")
-    assert "and not Impossible after 1 s" in result.stderr
+    assert "after 1 s, but should be Impossible" in result.stderr
 
 
 def test_a_dump_is_taken_over(sandbox: Sandbox, tmp_path: Path) -> None:

@@ -249,17 +249,23 @@ def test_second_by_second_it_is_the_same(
     assert total(found.incomplete) == sum(held_at(members, second) for second in seconds)
     readied = sorted(stay.ready for stay in members if stay.ready is not None)
     ready = readied[quorum - 1] if len(readied) >= quorum else now
-    started = [second for second in range(begin, now) if second not in seconds and second < ready]
+    traced = [second for second in range(begin, now) if not unseen_at(members, quorum, second, watched)]
+    started = [second for second in traced if second not in seconds and second < ready]
     assert total(found.starting) == sum(held_at(members, second) for second in started)
 
 
 def is_incomplete(members: Sequence[PodTimes], quorum: int, second: float, watched: int | None) -> bool:
     alive = [stay for stay in members if stay.created <= second and counts_at(stay, second)]
     seated = sum(stay.bound is not None and stay.bound <= second for stay in alive)
-    later = sum(stay.created > second for stay in members)
+    return seated + unseen_at(members, quorum, second, watched) < quorum
+
+
+def unseen_at(members: Sequence[PodTimes], quorum: int, second: float, watched: int | None) -> int:
+    """Members that may have been there, and whose places others took later."""
     if watched is not None and second >= watched:
-        later = 0
-    return seated + min(later, max(0, quorum - len(alive))) < quorum
+        return 0
+    alive = sum(stay.created <= second and counts_at(stay, second) for stay in members)
+    return min(sum(stay.created > second for stay in members), max(0, quorum - alive))
 
 
 def counts_at(stay: PodTimes, second: float) -> bool:

@@ -378,3 +378,33 @@ def test_what_its_job_met_with_is_told_of_an_object_without_pods() -> None:
         situation_of(objects), "train", "default", kind_called("jobset"), seen_of(objects, refused)
     )
     assert answer.notes == ("Job train-w-0 cannot create its pods: exceeded quota: q (1 time)",)
+
+
+def test_of_a_job_set_it_is_said_which_replicated_job_is_short() -> None:
+    """A driver and four workers, of which two have room beside it; and one of whose Jobs nothing was made."""
+    roles = [("driver", 1, 1), ("w", 2, 2)]
+    jobs, pods = list[Obj](), list[Obj]()
+    for role, replicas, each in roles:
+        for number in range(replicas):
+            name = f"s-{role}-{number}"
+            labels = {"jobset.sigs.k8s.io/replicatedjob-name": role}
+            about: Obj = {"name": name, "namespace": "default", "uid": name, "labels": labels}
+            above = [{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "name": "s", "uid": "s"}]
+            about["ownerReferences"] = [{**above[0], "controller": True}]
+            jobs.append({"apiVersion": "batch/v1", "kind": "Job", "metadata": about, "spec": {}})
+            for index in range(each):
+                pod = b.pod(f"{name}-{index}-x", cpu=1)
+                own = {"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": name, "controller": True}
+                pod["metadata"]["ownerReferences"] = [own]
+                pods.append(pod)
+    several = [
+        {"name": role, "replicas": replicas, "template": {"spec": {"parallelism": each, "completions": each}}}
+        for role, replicas, each in roles
+    ]
+    owner: Obj = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet"}
+    owner["metadata"] = {"name": "s", "namespace": "default", "uid": "s"}
+    owner["spec"] = {"replicatedJobs": several}
+    answer = why_of([b.node("n", cpu=3), owner, *jobs, *pods], "default/s")
+    assert "with as many members as fit now, replicated job w has 2 of 4" in answer.notes
+    answer = why_of([b.node("n", cpu=8), owner, *jobs, *pods[:3]], "default/s")
+    assert "of the pods that were created, replicated job w has 2 of 4" in answer.notes

@@ -78,4 +78,6 @@ def test_a_remedy_that_is_followed_in_the_manifest_gets_the_group_seated(
                 continue
             event(f"{workload['kind']}: {remedy.detail['kind']}")
             verdicts = own_groups(submitted(room, changed))
-            assert verdicts[group].verdict == "Scheduled", (group, remedy)
+            # A Job that is left with one pod is no gang, and its pod a group of its own name.
+            found = [verdicts[group]] if group in verdicts else [*verdicts.values()]
+            assert {one.verdict for one in found} == {"Scheduled"}, (group, remedy)

@@ -87,6 +87,7 @@ class GangHistory:
         watched = self.times >= (math.inf if watched_since is None else watched_since)
         leaf_of = np.array(found_group.leaf_of, dtype=np.int64)
         have, with_unseen = dict[int, Counts](), dict[int, Counts]()
+        traced = np.ones(len(self.times), dtype=np.bool_)
         for leaf in (branch for branch, _ in needs.walk() if branch.is_leaf):
             own = leaf_of == leaf.leaf
             alive = self._count(created[own]) - self._count(left[own])
@@ -94,13 +95,13 @@ class GangHistory:
             later = int(own.sum()) - self._count(created[own])
             unseen = np.minimum(later, np.clip(leaf.quorum - alive, 0, None))
             with_unseen[leaf.leaf] = have[leaf.leaf] + np.where(watched, 0, unseen)
+            traced &= watched | (unseen == 0)
         self.whole: Flags = met(needs, have, len(self.times))
         """All of the quorum had a place."""
         complete = met(needs, with_unseen, len(self.times))
         self.incomplete: Flags = ~complete
         # Of a member that may have been there and left no trace, it is not certain that it was not ready.
-        starting = complete & (unseen == 0)
-        self.starting: Flags = starting & (self.times < (math.inf if ready is None else ready))
+        self.starting: Flags = complete & traced & (self.times < (math.inf if ready is None else ready))
 
     def _count(self, moments: Moments) -> NDArray[np.intp]:
         """How many of these had come, by each time."""

@@ -264,6 +264,10 @@ class Finder:
         """One of each kind: of selectors, taints, pods nearby, spreads and ports."""
         if not any(blocker.category in LOOSENED for blocker in self.rehearsal.blockers(ranked)):
             return []
+        if (
+            ranked.view.later is not None
+        ):  # which templates the change is for cannot be said of the group alone
+            return []
         found = dict[type[Loosening], Change]()
         for change in loosenings(self.rehearsal, ranked.view):
             kind = type(change.loosening)
@@ -283,6 +287,8 @@ class Finder:
     # -- a smaller request -----------------------------------------------------------------------------
 
     def _smaller_request(self, ranked: RankedGroup) -> Change | None:
+        if ranked.view.later is not None:
+            return None
         requests = [dict(needs.requests) for needs in needs_of(self.rehearsal.snapshot, ranked.view)]
         for resource in self._resources(ranked, set().union(*requests)):
             change = self._largest_request(ranked, resource, {r.get(resource, 0) for r in requests})

@@ -24,6 +24,7 @@ from maitred.explain.why.preemption import preemption_of
 from maitred.explain.why.progress import Progress
 from maitred.explain.why.queue import queue_of
 from maitred.explain.why.ranks import ranks_of_decided
+from maitred.explain.why.roles import short_roles
 from maitred.explain.why.schedulers import Absence, absence
 from maitred.explain.why.seated import is_starting, lost_words, placement_of, progress_in
 from maitred.model.job import Job
@@ -171,6 +172,8 @@ def _notes(
         rooms = Counter(cycle.snapshot.nodes.names[row] for _, row in group.reserved)
         pods = counted(rooms.total(), "pod")
         yield f"room is kept for {pods} that {group.view.owned_by} creates next: {shares(rooms, 'node')}"
+    if group.ask.shapes and not group.seated and (short := short_roles(cycle, group)):
+        yield short
     if cycle.decided.search_exhausted:
         yield "the search stopped at its limit, policy.search.steps; a higher limit may find more"
     if sought is not None:
