@@ -6,7 +6,7 @@ RUNS    := .venv/.runs
 STAMP   := .venv/.installed
 # Test workers. Two for each core of a small machine: those whose tests play on a server mostly wait.
 JOBS    ?= 4
-# Random clusters that `make test-filters` compares.
+# Random clusters that `make test-filters` and `make test-devices` compare.
 CASES   ?= 1000
 # Places that `make mutants` changes, and which.
 COUNT   ?= 300
@@ -20,7 +20,7 @@ find_python = py=; for p in $(CANDIDATES); do \
 	if [ -z "$$py" ]; then echo "maitred needs Python 3.11 or later, and none of these is one: $(CANDIDATES)" >&2; exit 1; fi
 
 .DEFAULT_GOAL := help
-.PHONY: help venv up test chromium postgresql test-matrix test-filters mutants check lint bench bench-kube bench-sandbox fmt clean
+.PHONY: help venv up test chromium postgresql test-matrix test-filters test-devices mutants check lint bench bench-kube bench-sandbox fmt clean
 
 help: ## Show this list
 	@echo "usage: make TARGET"
@@ -59,14 +59,14 @@ chromium:
 postgresql:
 	@tests/ledger/postgresql.sh
 
-test-matrix: venv ## The scenarios on Kubernetes 1.36.4 and without a group API; real operators; filters on 300 random clusters
+test-matrix: venv ## The scenarios on Kubernetes 1.36.4 and without a group API; real operators; filters and devices on 300 random clusters each
 	@echo "Four runs at once; each is shown when it has ended"
-	@$(MAKE) --no-print-directory --jobs 4 --output-sync=target matrix-release matrix-without-groups matrix-operators matrix-filters
+	@$(MAKE) --no-print-directory --jobs 4 --output-sync=target matrix-release matrix-without-groups matrix-operators matrix-filters matrix-devices
 
 # What depends on the release. How the scheduler takes random faults is tested on one.
-MATRIX  := $(BIN)/pytest -m control_plane $(addprefix tests/scenarios/test_,scenarios.py crashes.py leader.py role.py)
+MATRIX  := $(BIN)/pytest -m control_plane $(addprefix tests/scenarios/test_,scenarios.py crashes.py leader.py role.py device_claims.py device_choices.py device_races.py device_resources.py)
 
-.PHONY: matrix-release matrix-without-groups matrix-operators matrix-filters
+.PHONY: matrix-release matrix-without-groups matrix-operators matrix-filters matrix-devices
 matrix-release:
 	MAITRED_KUBERNETES=1.36.4 $(MATRIX)
 
@@ -79,8 +79,14 @@ matrix-operators:
 matrix-filters:
 	MAITRED_FILTER_CASES=300 $(BIN)/pytest -s tests/filters
 
+matrix-devices:
+	MAITRED_DEVICE_CASES=300 $(BIN)/pytest -s tests/devices
+
 test-filters: venv ## Compare filters with the real kube-scheduler on random clusters: CASES=3000 of them
 	MAITRED_FILTER_CASES=$(CASES) $(BIN)/pytest -s tests/filters
+
+test-devices: venv ## Compare the devices of claims with the real kube-scheduler on random clusters: CASES=3000 of them
+	MAITRED_DEVICE_CASES=$(CASES) $(BIN)/pytest -s tests/devices
 
 mutants: venv ## Change the code in 300 places, one at a time, and show which changes no test notices
 	$(BIN)/python -m tests.mutants --seed $(SEED) --count $(COUNT)

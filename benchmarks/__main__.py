@@ -5,7 +5,18 @@ import sys
 import traceback
 from collections.abc import Callable
 
-from benchmarks import answers, command, events, hard_mix, memory, preemption, rack_gangs, single
+from benchmarks import (
+    answers,
+    command,
+    device_memory,
+    devices,
+    events,
+    hard_mix,
+    memory,
+    preemption,
+    rack_gangs,
+    single,
+)
 from benchmarks.figures import Figure, say
 from benchmarks.report import machine, plain_table, refresh
 
@@ -17,6 +28,8 @@ CASES: dict[str, Callable[[bool], list[Figure]]] = {
     "preemption": preemption.run,
     "events": events.run,
     "memory": memory.run,
+    "devices": devices.run,
+    "device-memory": device_memory.run,
     "command": command.run,
     "answers": answers.run,
 }

@@ -25,15 +25,24 @@ class Loaded:
         for item in islice((item for item in self.objects if isinstance(item, kind)), most):
             self.state.apply(Put(item))
 
+    def show(self, item: Obj) -> None:
+        """See an object that is new, or has changed."""
+        for one in read([item]):
+            self.state.apply(Put(one))
+
 
 def loaded(objects: Iterable[Obj]) -> Loaded:
     """A state with these objects, read and checked as `maitred decide` reads them."""
+    state, items = ClusterState(), read(objects)
+    for item in items:
+        state.apply(Put(item))
+    return Loaded(state, items)
+
+
+def read(objects: Iterable[Obj]) -> list[Object]:
     reader = Reader()
     reader.read(listed(objects), "benchmark")
-    state = ClusterState()
-    for item in reader.objects:
-        state.apply(Put(item))
-    return Loaded(state, reader.objects)
+    return reader.objects
 
 
 def listed(objects: Iterable[Obj]) -> bytes:

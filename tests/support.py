@@ -1,5 +1,6 @@
 """The engine as tests call it: raw Kubernetes dicts in, the Plan as a dict out, as files are read."""
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -10,6 +11,7 @@ from maitred.decide import Scope
 from maitred.decide import decide as decide_snapshot
 from maitred.model.manifest import Reader
 from maitred.model.meta import Timestamp
+from maitred.model.objects import Object
 from maitred.model.policy import Policy
 
 Obj = dict[str, Any]
@@ -25,13 +27,25 @@ def decide(
     return decided
 
 
-def snapshot_of(objects: list[Obj], policy: Obj | None = None) -> Snapshot:
+def listed(objects: Sequence[Obj]) -> bytes:
+    return msgspec.json.encode({"kind": "List", "apiVersion": "v1", "items": objects})
+
+
+def read(objects: Sequence[Obj]) -> list[Object]:
     reader = Reader()
-    reader.read(msgspec.json.encode({"kind": "List", "apiVersion": "v1", "items": objects}), "test")
-    state = ClusterState(workloads=policy_of(policy).workloads)
-    for item in reader.objects:
+    reader.read(listed(objects), "test")
+    return list(reader.objects)
+
+
+def state_of(objects: Iterable[Object], **options: Any) -> ClusterState:
+    state = ClusterState(**options)
+    for item in objects:
         state.apply(Put(item))
-    return state.snapshot()
+    return state
+
+
+def snapshot_of(objects: list[Obj], policy: Obj | None = None) -> Snapshot:
+    return state_of(read(objects), workloads=policy_of(policy).workloads).snapshot()
 
 
 def policy_of(policy: Obj | None) -> Policy:

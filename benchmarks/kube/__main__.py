@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from benchmarks.figures import say
+from benchmarks.kube.bodies import Ask
+from benchmarks.kube.claims import CLAIM_CONTROLLER, publish
 from benchmarks.kube.cluster import prepare
 from benchmarks.kube.cold import cold_start
 from benchmarks.kube.eviction import race_evictions
@@ -32,11 +34,18 @@ class Case:
 
 
 async def free(plane: ControlPlane, size: Size) -> Found:
-    return await race(plane, size, rack_bound=False)
+    return await race(plane, size, Ask.FREE)
 
 
 async def rack(plane: ControlPlane, size: Size) -> Found:
-    return await race(plane, size, rack_bound=True)
+    return await race(plane, size, Ask.RACK)
+
+
+async def claims(plane: ControlPlane, size: Size) -> Found:
+    """The claims are made by Kubernetes' own controller, and no other runs."""
+    await publish(plane, size.nodes)
+    with plane.controller_manager([CLAIM_CONTROLLER]):
+        return await race(plane, size, Ask.CLAIMS)
 
 
 async def cold(plane: ControlPlane, size: Size) -> Found:
@@ -48,6 +57,7 @@ CASES = {
     "rack-1000": Case(1_000, 32, rack),
     "free-5000": Case(5_000, 48, free),
     "rack-5000": Case(5_000, 48, rack),
+    "claims": Case(500, 48, claims),
     "cold": Case(10_000, 100, cold),
     "preempt-500": Case(500, 20, race_evictions),
     "preempt-1000": Case(1_000, 30, race_evictions),

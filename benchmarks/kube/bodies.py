@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from enum import Enum
 
 import msgspec
 
 from benchmarks.clusters import RACK_NODES, zone_of
+from benchmarks.device_objects import claiming_pod
 from benchmarks.dressing import dressed_node
 from benchmarks.objects import H100, Obj, Template, daemon_pod, job_pod, node, pod_group
 from maitred.kube.resources import NODES, PODS, Resource
@@ -13,6 +15,7 @@ from maitred.kube.resources import NODES, PODS, Resource
 GROUPS = Resource("scheduling.k8s.io", "v1beta1", "podgroups", "PodGroup")
 MEMBERS = 64
 NODE_GPUS = H100.gpus
+CLAIM_TEMPLATE = "one-gpu"
 SET_BY_SERVER = ("uid", "creationTimestamp", "resourceVersion", "managedFields")
 
 
@@ -62,25 +65,37 @@ READY_TAINTS = msgspec.json.encode(
 # -- gangs ---------------------------------------------------------------------------------------------
 
 
+class Ask(Enum):
+    """How a gang asks for its GPUs, and what follows the numbers in its title."""
+
+    FREE = ""
+    RACK = ", each in one rack"
+    CLAIMS = ", a claim from a template for each pod"
+
+
 @dataclass(frozen=True, slots=True)
 class Gang:
     """64 pods of one GPU each."""
 
     name: str
     scheduler: str
-    rack_bound: bool
+    ask: Ask
 
     def group(self) -> Body:
-        item = pod_group(self.name, MEMBERS, self.rack_bound)
+        item = pod_group(self.name, MEMBERS, self.ask is Ask.RACK)
         return body(GROUPS, {**item, "apiVersion": GROUPS.api_version})
 
     def members(self) -> list[Body]:
-        template = Template(spec={"schedulerName": self.scheduler})
-        return [body(PODS, job_pod(self.name, n, template, self.name)) for n in range(MEMBERS)]
+        return [body(PODS, self._member(number)) for number in range(MEMBERS)]
+
+    def _member(self, number: int) -> Obj:
+        if self.ask is Ask.CLAIMS:
+            return claiming_pod(self.name, number, CLAIM_TEMPLATE, schedulerName=self.scheduler)
+        return job_pod(self.name, number, Template(spec={"schedulerName": self.scheduler}), self.name)
 
 
-def gangs(count: int, scheduler: str, rack_bound: bool) -> list[Gang]:
-    return [Gang(f"gang-{number:04}", scheduler, rack_bound) for number in range(count)]
+def gangs(count: int, scheduler: str, ask: Ask) -> list[Gang]:
+    return [Gang(f"gang-{number:04}", scheduler, ask) for number in range(count)]
 
 
 def gang_of(pod: str) -> str:

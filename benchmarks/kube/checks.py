@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 
-from benchmarks.kube.bodies import MEMBERS, NODE_GPUS, Gang, gang_of, node_number, rack_name
+from benchmarks.kube.bodies import MEMBERS, NODE_GPUS, Ask, Gang, gang_of, node_number, rack_name
 
 Places = dict[str, str]
 """Pod -> node."""
@@ -29,7 +29,7 @@ def check(crowd: list[Gang], found: Places, seen: Places, finished: bool) -> Non
 
 def check_gang(gang: Gang, nodes: list[str], finished: bool) -> None:
     racks = {rack_name(node_number(node)) for node in nodes}
-    if gang.rack_bound and len(racks) > 1:
+    if gang.ask is Ask.RACK and len(racks) > 1:
         raise WrongError(f"{gang.name} must be in one rack and is in {', '.join(sorted(racks))}")
     if finished and len(nodes) != MEMBERS:
         raise WrongError(f"{gang.name} has {MEMBERS} members, and {len(nodes)} are bound")

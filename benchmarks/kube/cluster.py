@@ -9,7 +9,8 @@ from benchmarks.figures import say
 from benchmarks.kube.bodies import GROUPS, READY_TAINTS, Body, node_body
 from benchmarks.objects import NAMESPACE, Obj
 from maitred.kube.client import MERGE_PATCH, Client, encode
-from maitred.kube.resources import NAMESPACES, NODES, PODS, Resource
+from maitred.kube.resources import NAMESPACES, NODES, PODS, Resource, resource_of
+from maitred.model.devices.claims import ResourceClaim
 from maitred.model.meta import Lean
 from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.controlplane.run import ControlPlane
@@ -21,6 +22,7 @@ IN_FLIGHT = 64
 ROLE_BINDINGS = Resource(
     "rbac.authorization.k8s.io", "v1", "clusterrolebindings", "ClusterRoleBinding", namespaced=False
 )
+CLAIMS = resource_of(ResourceClaim)
 GONE_SECONDS = 120.0
 AT_ONCE = {"gracePeriodSeconds": 0}
 
@@ -102,6 +104,8 @@ async def clear(client: Client) -> None:
     await client.request("DELETE", PODS.path(NAMESPACE), body=encode(AT_ONCE), seconds=GONE_SECONDS)
     for group in (await client.get(GROUPS.path(NAMESPACE), FoundList)).items:
         await delete(client, GROUPS, group.metadata.name)
+    # Of claims, a controller lifts the protection once the pods are gone.
+    await client.request("DELETE", CLAIMS.path(NAMESPACE), body=encode(AT_ONCE), seconds=GONE_SECONDS)
     await until_gone(client)
 
 
@@ -115,7 +119,7 @@ async def delete(client: Client, resource: Resource, name: str) -> None:
 
 async def until_gone(client: Client) -> None:
     deadline = time.monotonic() + GONE_SECONDS
-    for resource in (PODS, GROUPS):
+    for resource in (PODS, GROUPS, CLAIMS):
         while (await client.get(resource.path(NAMESPACE), FoundList)).items:
             if time.monotonic() > deadline:
                 raise RuntimeError(f"{resource} of the last run are not gone after {GONE_SECONDS:.0f} s")

@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass
 
 from benchmarks.figures import say
-from benchmarks.kube.bodies import MEMBERS, gangs, running_load
+from benchmarks.kube.bodies import MEMBERS, Ask, gangs, running_load
 from benchmarks.kube.cluster import create
 from benchmarks.kube.contenders import MAITRED, SCHEDULER_NAMES, started_maitred
 from benchmarks.kube.usage import Usage, until_idle, usage
@@ -34,7 +34,7 @@ async def cold_start(plane: ControlPlane, nodes: int) -> ColdStart:
     async with Client(plane.connection(ADMIN)) as client:
         began = time.monotonic()
         await create(client, running_load(nodes, pods))
-        crowd = gangs(WAITING_GANGS, SCHEDULER_NAMES[MAITRED], rack_bound=True)
+        crowd = gangs(WAITING_GANGS, SCHEDULER_NAMES[MAITRED], Ask.RACK)
         await create(client, (gang.group() for gang in crowd))
         await create(client, (pod for gang in crowd for pod in gang.members()))
         say(f"  {pods:,} pods in {time.monotonic() - began:.0f} s")

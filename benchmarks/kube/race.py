@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.figures import say
-from benchmarks.kube.bodies import MEMBERS, NODE_GPUS, Gang, gang_of, gangs, node_name
+from benchmarks.kube.bodies import MEMBERS, NODE_GPUS, Ask, Gang, gang_of, gangs, node_name
 from benchmarks.kube.checks import check
+from benchmarks.kube.claims import allocate, check_claims, claims_of_pods
 from benchmarks.kube.cluster import IN_FLIGHT, clear, collect_garbage, create, in_parallel, placements
 from benchmarks.kube.contenders import BARE_BINDS, KUBE_SCHEDULER, MAITRED, SCHEDULER_NAMES, scheduler
 from benchmarks.kube.usage import Usage, forget_peak, until_idle, used_by
@@ -94,7 +95,7 @@ class Race:
     """All schedulers in one case."""
 
     size: Size
-    rack_bound: bool
+    ask: Ask
     runs: dict[str, Runs]
 
     def times_kube_scheduler(self, name: str) -> float:
@@ -105,18 +106,18 @@ class Race:
         return 100 * self.runs[name].rate / self.runs[BARE_BINDS].rate
 
 
-async def race(plane: ControlPlane, size: Size, rack_bound: bool) -> Race:
+async def race(plane: ControlPlane, size: Size, ask: Ask) -> Race:
     """Bare binds and maitred in turns, since both are over so soon that a busy moment can hit one of them."""
     runs = defaultdict[str, list[Run]](list)
     for name in (*(BARE_BINDS, MAITRED) * size.rounds, KUBE_SCHEDULER):
         began = time.monotonic()
-        run = await once(plane, name, gangs(size.gangs, SCHEDULER_NAMES[name], rack_bound))
+        run = await once(plane, name, gangs(size.gangs, SCHEDULER_NAMES[name], ask))
         runs[name].append(run)
         say(
             f"  {name}: {run.timed / run.seconds:,.0f} pods/s, {run.bound:,} of {run.pods:,} bound in "
             f"{run.seconds:.1f} s ({time.monotonic() - began:.0f} s with all that is around it)"
         )
-    return Race(size, rack_bound, {name: Runs(found) for name, found in runs.items()})
+    return Race(size, ask, {name: Runs(found) for name, found in runs.items()})
 
 
 async def once(plane: ControlPlane, name: str, crowd: list[Gang]) -> Run:
@@ -128,6 +129,8 @@ async def once(plane: ControlPlane, name: str, crowd: list[Gang]) -> Run:
             else:
                 run = await seated(plane, client, seen, crowd, name)
             check(crowd, await placements(client), seen.places, run.finished)
+            if crowd[0].ask is Ask.CLAIMS and name != BARE_BINDS:
+                await check_claims(client, run.bound)
         await clear(client)
     return run
 
@@ -147,16 +150,21 @@ async def seated(plane: ControlPlane, client: Client, seen: Witness, crowd: list
 
 
 async def bare(plane: ControlPlane, client: Client, seen: Witness, crowd: list[Gang]) -> Run:
-    """The same pods bound in a loop, eight to a node, as fast as the server takes them."""
+    """The same pods bound in a loop, eight to a node, as fast as the server takes them, with their claims."""
     pods = [pod for gang in crowd for pod in gang.members()]
+    await create(client, (gang.group() for gang in crowd))
     await create(client, pods)
     await until_idle(plane.apiserver.pid, seen.changes)
+    claims = await claims_of_pods(client, len(pods)) if crowd[0].ask is Ask.CLAIMS else {}
     async with Client(plane.connection(ACCOUNT)) as binder:
 
         async def bind(number: int) -> None:
-            name = pods[number].name
-            body = binding(name, "", node_name(number // NODE_GPUS), {})
-            await binder.request("POST", PODS.path(NAMESPACE, name, "binding"), body=body)
+            name, node = pods[number].name, node_name(number // NODE_GPUS)
+            if name in claims:
+                await allocate(binder, claims[name], node, number % NODE_GPUS)
+            await binder.request(
+                "POST", PODS.path(NAMESPACE, name, "binding"), body=binding(name, "", node, {})
+            )
 
         # Connections are made before the clock starts, so that nothing but binds is in it.
         await collect_garbage(client)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from benchmarks.figures import Goal
+from benchmarks.kube.bodies import Ask
 from benchmarks.kube.cold import ColdStart
 from benchmarks.kube.contenders import BARE_BINDS, KUBE_SCHEDULER, MAITRED
 from benchmarks.kube.eviction import Evictions
@@ -56,8 +57,7 @@ def run_row(race: Race, name: str) -> Row:
 
 
 def title(race: Race) -> str:
-    where = ", each in one rack" if race.rack_bound else ""
-    return f"{race.size.nodes:,} nodes, {race.size.gangs} gangs of 64{where}"
+    return f"{race.size.nodes:,} nodes, {race.size.gangs} gangs of 64{race.ask.value}"
 
 
 def rate(runs: Runs) -> str:
@@ -79,10 +79,9 @@ def goal_rows(race: Race) -> list[Row]:
     """Rack-bound gangs have a goal where kube-scheduler looks at many racks."""
     share, times = race.share_of_bare(MAITRED), race.times_kube_scheduler(MAITRED)
     rows = [goal_row(race, "of bare binds", "%", share, Goal(65, at_least=True))]
-    if not race.rack_bound:
-        rows.append(goal_row(race, KUBE_SCHEDULER, "×", times, Goal(4, at_least=True)))
-    elif race.size.nodes >= 5_000:
-        rows.append(goal_row(race, KUBE_SCHEDULER, "×", times, Goal(40, at_least=True)))
+    goals = {Ask.FREE: 4, Ask.CLAIMS: 8, Ask.RACK: 40}
+    if race.ask is not Ask.RACK or race.size.nodes >= 5_000:
+        rows.append(goal_row(race, KUBE_SCHEDULER, "×", times, Goal(goals[race.ask], at_least=True)))
     return rows
 
 

@@ -11,8 +11,8 @@ An attack is a test that takes the fixture `ground` and runs one coroutine on it
         ground.run(attack)
 
 - `ground.tenant()` makes a namespace, and a service account that may do all that the ClusterRole `admin` of
-  Kubernetes allows in it, and write PodGroups. `tenant.api` speaks with its token, and
-  RBAC is the server's own.
+  Kubernetes allows in it, and write PodGroups, resource claims and their templates. `tenant.api` speaks with
+  its token, and RBAC is the server's own.
 - `ground.admin` is an `Api` of one who may do everything.
 - `ground.seats_an_innocent_gang()` is the verdict. A gang of 8 that needs 8 whole nodes comes to another
   namespace, and must be seated within two cycles and 2 s of the scheduler's CPU; the Lease must be kept, the
@@ -84,6 +84,11 @@ LIMITS = {
     )
 }
 GATE = "example.com/not-yet"
+ALSO = {
+    "scheduling.k8s.io": ["podgroups"],
+    "resource.k8s.io": ["resourceclaims", "resourceclaimtemplates"],
+}
+"""What tenants may write beside what the role of an admin allows. The status of claims is not among it."""
 OF_TENANTS = (JOBS, PODS)
 
 
@@ -229,9 +234,12 @@ class Ground:
         admin = Api(self.admin.client, namespace)
         await admin.create(NAMESPACES, {"metadata": {"name": namespace}})
         await admin.create(SERVICE_ACCOUNTS, {"metadata": {"name": "tenant"}})
-        groups = {"apiGroups": ["scheduling.k8s.io"], "resources": ["podgroups"], "verbs": ["*"]}
-        await admin.create(KINDS["Role"], {"metadata": {"name": "groups"}, "rules": [groups]})
-        for kind, role in (("ClusterRole", "admin"), ("Role", "groups")):
+        more = [
+            {"apiGroups": [group], "resources": resources, "verbs": ["*"]}
+            for group, resources in ALSO.items()
+        ]
+        await admin.create(KINDS["Role"], {"metadata": {"name": "more"}, "rules": more})
+        for kind, role in (("ClusterRole", "admin"), ("Role", "more")):
             await admin.create(KINDS["RoleBinding"], binding(role, kind, namespace))
         path = SERVICE_ACCOUNTS.path(namespace, "tenant", "token")
         made = await admin._send("POST", path, {"spec": {"expirationSeconds": 3600}})

@@ -5,13 +5,13 @@ import sys
 
 import pytest
 
-from benchmarks.kube.bodies import MEMBERS, NODE_GPUS, Gang, node_name
+from benchmarks.kube.bodies import MEMBERS, NODE_GPUS, Ask, Gang, node_name
 from benchmarks.kube.checks import Places, WrongError, check
 from benchmarks.kube.eviction import Eviction, preemptor, victims
 from benchmarks.kube.eviction import check as check_evictions
 from benchmarks.kube.usage import Usage
 
-GANG = Gang("gang-0000", "maitred", rack_bound=True)
+GANG = Gang("gang-0000", "maitred", Ask.RACK)
 
 
 def seated(first_node: int = 0) -> Places:
@@ -81,9 +81,9 @@ def test_half_a_gang_is_wrong_whoever_has_left() -> None:
 @pytest.mark.usefixtures("control_plane")
 def test_it_runs_at_a_small_size() -> None:
     """The fixture says whether a server can be had here; the benchmark starts its own."""
-    command = [sys.executable, "-m", "benchmarks.kube", "rack-1000", "cold", "preempt-500", "--quick"]
+    command = [sys.executable, "-m", "benchmarks.kube", "claims", "cold", "preempt-500", "--quick"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "3 gangs of 64, each in one rack" in done.stdout
+    assert "3 gangs of 64, a claim from a template for each pod" in done.stdout
     assert "First Plan" in done.stdout
     assert "First eviction" in done.stdout

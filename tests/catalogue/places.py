@@ -1,7 +1,11 @@
 """Groups that would fit, but not where they have to be, or not while nodes are unwell."""
 
+from collections.abc import Sequence
+
 from tests.catalogue.situation import Chapter, Situation, claiming, crew, one, seated
 from tests.oracle import builders as b
+from tests.oracle import device_builders as d
+from tests.oracle.builders import Obj
 
 LEVELS = {"topology": {"levels": [{"name": "zone", "key": b.ZONE}, {"name": "rack", "key": "rack"}]}}
 SLICES = {"maitred.dev/slice-size": "4", "maitred.dev/slice-topology": "rack"}
@@ -125,18 +129,71 @@ TOPOLOGY = Chapter(
     ],
 )
 
+DRIVER = "gpu.example.com"
+GPU_CLASS = d.device_class("gpu", resource="example.com/gpu")
+CLAIMING: Obj = {"resourceClaims": [d.use("gpu", claim="wanted")]}
+TWO_GPUS = d.resource_claim("wanted", d.claim_spec(d.exactly("gpu", d.wish("gpu", 2))))
+ONE_GPU = d.resource_claim("wanted", d.claim_spec(d.exactly("gpu", d.wish("gpu"))))
+LINKED = d.resource_claim(
+    "wanted",
+    d.claim_spec(
+        d.exactly("gpus", d.wish("gpu", 2)), constraints=[d.constraint("gpus", match=f"{DRIVER}/link")]
+    ),
+)
+H100 = d.resource_claim(
+    "wanted",
+    d.claim_spec(d.exactly("gpu", d.wish("gpu", 1, f'device.attributes["{DRIVER}"].model == "H100"'))),
+)
+
+
+def gpus(node: str, *devices: Obj) -> Obj:
+    return d.resource_slice(node, DRIVER, devices, node=node)
+
+
+def gpu(number: int, taints: Sequence[str] = (), **attributes: str) -> Obj:
+    return d.device(f"gpu-{number}", attributes, taints=taints)
+
+
 DEVICES = Chapter(
     "Devices",
     [
         Situation(
-            "Devices by claim",
-            "Two members ask for a GPU by a resource claim, which maitred does not allocate yet.",
-            [b.node("n1"), *crew(2, spec=claiming())],
-            {"Devices": {"claims": ["gpu"], "holds": 0, "needed": 2}},
+            "Fewer devices than a pod claims",
+            "A pod claims two GPUs; there is one.",
+            [GPU_CLASS, TWO_GPUS, b.node("n1"), gpus("n1", gpu(0)), one(spec=CLAIMING)],
+            {"Devices": {"claims": ["gpu"], "holds": 0, "needed": 1}},
+            "Impossible",
+            remedy="deviceCount",
         ),
         Situation(
-            "A lone pod with a device claim",
-            "A lone pod asks for a GPU by a resource claim.",
+            "No device of the model",
+            "A pod claims a GPU and selects the model H100; the only GPU is an A100.",
+            [GPU_CLASS, H100, b.node("n1"), gpus("n1", gpu(0, model="A100")), one(spec=CLAIMING)],
+            {"Devices": {"claims": ["gpu"], "holds": 0, "needed": 1}},
+            "Impossible",
+            remedy="deviceSelector",
+        ),
+        Situation(
+            "Devices without a common link",
+            "A pod claims two GPUs with a common link; no two have one.",
+            [
+                *(GPU_CLASS, LINKED, b.node("n1"), gpus("n1", gpu(0, link="a"), gpu(1, link="b"))),
+                one(spec=CLAIMING),
+            ],
+            {"Devices": {"claims": ["gpu"], "holds": 0, "needed": 1}},
+            "Impossible",
+            remedy="deviceConstraint",
+        ),
+        Situation(
+            "More of a resource than a class serves",
+            "A pod asks for two GPUs by an extended resource, which a device class serves with one device.",
+            [GPU_CLASS, b.node("n1"), gpus("n1", gpu(0)), one(requests={"example.com/gpu": 2})],
+            {"Devices": {"resource": "example.com/gpu", "holds": 0, "needed": 1}},
+            "Impossible",
+        ),
+        Situation(
+            "A claim template that is missing",
+            "A lone pod asks for a GPU by a claim from a template that does not exist.",
             [b.node("n1"), one(spec=claiming())],
             {"Devices": {"claims": ["gpu"], "holds": 0, "needed": 1}},
         ),
@@ -146,6 +203,13 @@ DEVICES = Chapter(
 HEALTH = Chapter(
     "Health",
     [
+        Situation(
+            "A device with a taint",
+            "A pod claims a GPU; the only one is tainted by its driver.",
+            [GPU_CLASS, ONE_GPU, b.node("n1"), gpus("n1", gpu(0, ["ecc:NoSchedule"])), one(spec=CLAIMING)],
+            {"Health": {"taintedDevices": 1, "holds": 0, "needed": 1}},
+            remedy="devices",
+        ),
         Situation(
             "A cordoned node",
             "Two members of 8 cpu; of two nodes one is cordoned.",

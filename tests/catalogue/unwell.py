@@ -4,9 +4,17 @@ from tests.catalogue.situation import Chapter, Situation, crew, one, seated, wit
 from tests.oracle import builders as b
 from tests.oracle.builders import Obj
 
+COUNT, PRESENT = "nvidia.com/gpu.count", "nvidia.com/gpu.present"
 
-def broken(node: str, missing: int, capacity: int = 8) -> Obj:
-    return {"node": node, "resource": b.GPU, "missing": missing, "capacity": capacity}
+
+def broken(node: str, unwell: int, of: int = 8) -> Obj:
+    cause = "NotAnswering" if unwell == of else "Unhealthy"
+    return {"node": node, "resource": b.GPU, "unwell": unwell, "of": of, "cause": cause}
+
+
+def unregistered(node: str, of: int | None = 8, label: str = COUNT) -> Obj:
+    found = {"node": node, "resource": b.GPU, "unwell": of, "of": of, "cause": "NotRegistered"}
+    return {**found, "label": label}
 
 
 BROKEN = Chapter(
@@ -39,6 +47,47 @@ BROKEN = Chapter(
             [without_plugin(b.node("n1", gpu=8)), one(gpu=8)],
             {"Health": {"devices": [broken("n1", 8)], "holds": 0, "needed": 1}},
             remedy="nodes",
+        ),
+        Situation(
+            "A device plugin that is not registered",
+            "The node has no GPUs in its status yet; its label says that it has eight.",
+            [b.node("n1", labels={COUNT: "8"}), one(gpu=8)],
+            {"Health": {"devices": [unregistered("n1")], "nodes": [], "holds": 0, "needed": 1}},
+            remedy="nodes",
+        ),
+        Situation(
+            "A device plugin that is not registered, and GPUs that nobody has counted",
+            "The node has no GPUs in its status yet; its labels say that it has some.",
+            [b.node("n1", labels={PRESENT: "true"}), one(gpu=8)],
+            {"Health": {"devices": [unregistered("n1", None, PRESENT)], "holds": 0, "needed": 1}},
+        ),
+        Situation(
+            "More GPUs than the label of the node says",
+            "A pod asks for nine GPUs; the plugin is not registered, and the label says eight.",
+            [b.node("n1", labels={COUNT: "8"}), one(gpu=9)],
+            {"Request": {"resource": b.GPU, "requested": "9", "largest": "8", "node": "n1"}},
+            "Impossible",
+        ),
+        Situation(
+            "Device plugins that are restarted everywhere",
+            "Two members of eight GPUs; after a restart of the device plugins no node offers any.",
+            [*(b.node(f"n{i}", gpu=8, broken=8) for i in (1, 2)), *crew(2, gpu=8)],
+            {"Health": {"devices": [broken("n1", 8), broken("n2", 8)], "holds": 0, "needed": 2}},
+            remedy="nodes",
+        ),
+        Situation(
+            "Broken GPUs in another rack",
+            "Two members of eight GPUs in one rack; each rack has a broken GPU, and one rack runs others.",
+            [
+                b.node("n1", gpu=8, broken=1, rack="r1"),
+                b.node("n2", gpu=8, rack="r1"),
+                seated("old", "n2", gpu=8),
+                b.node("n3", gpu=8, broken=1, rack="r2"),
+                b.node("n4", gpu=8, rack="r2"),
+                *crew(2, gpu=8, level="rack"),
+            ],
+            {"Health": {"devices": [broken("n3", 1)], "holds": 1, "needed": 2}},
+            remedy="members",
         ),
         Situation(
             "Broken GPUs in the only rack",

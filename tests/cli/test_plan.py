@@ -191,7 +191,10 @@ def test_a_field_that_does_not_exist_is_a_warning(on: list[str]) -> None:
             "no node label has the name 'rakc'; did you mean rack?",
         ),
         (["--gpus", "1", "--model", "h100"], "--model: no node with devices has 'h100' in a label"),
-        (["--gang", "2", "--model", "h100"], "--model: needs --gpus, the number of devices for each member"),
+        (["--gang", "2", "--model", "h100"], "--model: needs --gpus or --device-class: the devices of each"),
+        (["--gang", "2", "--count", "2"], "--count: needs --device-class: the DeviceClass of the devices"),
+        (["--device-class", "g p u"], "--device-class: 'g p u' is not a name"),
+        (["--device-class", "gpu"], "--device-class: no DeviceClass is called 'gpu'; there is none"),
         (["--gpus", "1", "--now", "noon"], "--now: 'noon' is not a time"),
     ],
 )

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -22,7 +23,8 @@ from maitred.sandbox.world.objects import WorldObjects
 from tests.control_plane.seating import scheduler
 from tests.control_plane.waiting import eventually
 
-SMALL = World(kinds=(NodeKind("small", {"cpu": "8", "memory": "64Gi"}, racks=2, nodes=2),))
+GPU = "nvidia.com/gpu"
+SMALL = World(kinds=(NodeKind("small", {"cpu": "8", "memory": "64Gi", GPU: "8"}, racks=2, nodes=2),))
 STORY = """
 title: Two gangs of which one fits
 steps:
@@ -147,6 +149,86 @@ def test_nodes_are_lost_and_found(sandbox: Sandbox) -> None:
     assert healed == "2 nodes healed: b1-r2-n01 to b1-r2-n02; 2 nodes not lost\n"
     assert sandbox.invoke("undrain", "rack=r2").stdout == "0 nodes uncordoned; 2 nodes not cordoned\n"
     eventually(lambda: sandbox.ready("b1-r2-n02") == "True")
+
+
+def test_devices_are_unwell_until_they_are_healed(sandbox: Sandbox) -> None:
+    def unwell() -> list[tuple[int, str | None]]:
+        floor = json.loads(sandbox.invoke("floor", "-o", "json").stdout)
+        return [(spot["unwell"], spot["cause"]) for rack in floor["racks"] for spot in rack["nodes"]]
+
+    failed = sandbox.invoke("fail", "--devices", "3", "b1-r2-n02").stdout
+    assert failed == "1 node with 3 unwell devices: b1-r2-n02\n"
+    eventually(lambda: unwell() == [(0, None)] * 3 + [(3, "Unhealthy")])
+    assert "Unwell: 3 of 8 nvidia.com/gpu on b1-r2-n02." in sandbox.invoke("floor").stdout
+    assert sandbox.ready("b1-r2-n02") == "True"
+    failed = sandbox.invoke("fail", "--devices", "8", "rack=r2").stdout
+    assert failed == "2 nodes with 8 unwell devices on each: b1-r2-n01 to b1-r2-n02\n"
+    eventually(lambda: unwell() == [(0, None)] * 2 + [(8, "NotAnswering")] * 2)
+    healed = sandbox.invoke("heal", "block=b1").stdout
+    assert healed == "2 nodes healed: b1-r2-n01 to b1-r2-n02; 2 nodes not lost\n"
+    eventually(lambda: unwell() == [(0, None)] * 4)
+
+
+def test_devices_are_unwell_for_a_while(sandbox: Sandbox) -> None:
+    offered = ("get", "node", "b1-r1-n01", "-o", f"jsonpath={{.status.allocatable['{GPU}']}}")
+    result = sandbox.invoke("fail", "b1-r1-n01", "--devices", "1", "--for", "1s")
+    assert result.stdout.splitlines()[-1] == "1 node healed"
+    assert sandbox.plane.kubectl(*(word.replace(".com", r"\.com") for word in offered)) == "8"
+
+
+def test_health_tells_lost_nodes_broken_devices_and_bugs_apart(sandbox: Sandbox) -> None:
+    """A gang on two nodes of which one is lost, and a member that fails on every node that it is on."""
+
+    def health(*arguments: str) -> Result:
+        files = ["--kubeconfig", str(sandbox.plane.kubeconfig(ADMIN))]
+        return CliRunner().invoke(cli, ["health", *arguments, *files])
+
+    def hurt() -> dict[str, tuple[str, str, bool]]:
+        found = json.loads(health("-o", "json").stdout)["hurt"]
+        return {one["group"]: (one["family"], one["certainty"], one["below"]) for one in found}
+
+    crew = {"maitred.dev/group": "crew", "maitred.dev/min-count": "2"}
+    bug = {"maitred.dev/group": "bug", "batch.kubernetes.io/job-completion-index": "7"}
+    fails = {"maitred.dev/exit-code": "3"}
+    pods = [
+        placed("crew-0", "b1-r1-n01", crew),
+        placed("crew-1", "b1-r2-n01", crew),
+        placed("bug-a", "b1-r1-n01", bug, fails),
+        placed("bug-b", "b1-r1-n02", bug, fails),
+    ]
+    sandbox.plane.kubectl(
+        "apply", "-f", "-", stdin=json.dumps({"kind": "List", "apiVersion": "v1", "items": pods})
+    )
+    try:
+        eventually(lambda: hurt() == {"default/bug": ("OwnCode", "certain", False)})
+        assert json.loads(health("-o", "json").stdout)["unwell"] == []
+        assert health("b1-r2-n01").exit_code == 0
+        sandbox.invoke("fail", "b1-r2-n01")
+        sandbox.invoke("fail", "--devices", "3", "b1-r2-n02")
+        eventually(lambda: hurt().get("default/crew") == ("Infrastructure", "certain", True))
+        assert health("b1-r2-n01").exit_code == 6
+        eventually(lambda: "3 of its 8 nvidia.com/gpu" in health("b1-r2-n02").stdout)
+        sandbox.invoke("heal", "block=b1")
+        eventually(lambda: "default/crew" not in hurt())
+        eventually(lambda: json.loads(health("-o", "json").stdout)["unwell"] == [])
+    finally:
+        sandbox.invoke("heal", "block=b1")
+        names = [pod["metadata"]["name"] for pod in pods]
+        sandbox.plane.kubectl("delete", "pod", "--now", *names)
+
+
+def placed(
+    name: str, node: str, labels: dict[str, str], marks: dict[str, str] | None = None
+) -> dict[str, Any]:
+    spec = {"nodeName": node, "restartPolicy": "Never", "containers": [{"name": "main", "image": "none"}]}
+    about = {"name": name, "labels": labels, "annotations": marks or {}}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": about, "spec": spec}
+
+
+def test_no_more_devices_fail_than_there_are(sandbox: Sandbox) -> None:
+    result = sandbox.invoke("fail", "--devices", "9", "rack=r1")
+    assert result.exit_code == 2
+    assert result.stderr == "--devices: b1-r1-n01 has 8 nvidia.com/gpu, fewer than 9\n"
 
 
 def test_nodes_come_and_go(sandbox: Sandbox) -> None:

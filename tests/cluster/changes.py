@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from maitred.cluster.state import Change, Delete, Put
-from tests.cluster.seen import name_of, read
+from tests.cluster.seen import name_of
 from tests.oracle.strategies import clusters
+from tests.support import read
 
 
 @st.composite

@@ -1,7 +1,6 @@
 """What a snapshot and a trial say, in names instead of rows and numbers, so that they can be compared."""
 
 from collections import Counter
-from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -13,24 +12,17 @@ from maitred.cluster.supply.ports import Ports
 from maitred.cluster.supply.volumes import Volumes
 from maitred.cluster.trial import Trial
 from maitred.decide import decide
-from maitred.model.manifest import Reader
 from maitred.model.meta import Timestamp, key_of
 from maitred.model.objects import Object
 from maitred.model.policy import Policy
 from maitred.model.storage import PersistentVolumeClaim
 from tests.oracle.builders import Obj
-from tests.support import NOON
+from tests.support import NOON, read
 
 NAMESPACED = (
     *("Job", "Pod", "PodGroup", "CompositePodGroup", "Workload"),
     *("PersistentVolumeClaim", "PodDisruptionBudget"),
 )
-
-
-def read(objects: list[Obj]) -> list[Object]:
-    reader = Reader()
-    reader.read(msgspec.json.encode({"kind": "List", "apiVersion": "v1", "items": objects}), "test")
-    return reader.objects
 
 
 def name_of(item: Object) -> tuple[type[Object], str]:
@@ -47,13 +39,6 @@ def put(state: ClusterState, *objects: Obj) -> None:
 def delete(state: ClusterState, *objects: Obj) -> None:
     for item in read(list(objects)):
         state.apply(Delete(*name_of(item)))
-
-
-def state_of(objects: Iterable[Object]) -> ClusterState:
-    state = ClusterState()
-    for item in objects:
-        state.apply(Put(item))
-    return state
 
 
 def plan_of(snapshot: Snapshot) -> bytes:

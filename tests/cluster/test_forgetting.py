@@ -7,10 +7,11 @@ import pytest
 
 from maitred.cluster import interning
 from maitred.cluster.state import ClusterState
-from tests.cluster.seen import delete, plan_of, put, read, seen, state_of
+from tests.cluster.seen import delete, plan_of, put, seen
 from tests.decide.preempting import budget, gang, running
 from tests.oracle.builders import Obj, near, node, pod
 from tests.oracle.builders import gang as marked
+from tests.support import read, state_of
 
 
 def test_a_budget_that_is_deleted_guards_nobody() -> None:

@@ -2,9 +2,11 @@
 
 from maitred.cluster.news import Ends, PodEnd
 from maitred.cluster.state import ClusterState
-from maitred.model.node import broken
-from tests.cluster.seen import delete, put, read
+from maitred.model.node import Node
+from maitred.model.unwell import UnwellDevices, unwell_devices
+from tests.cluster.seen import delete, put
 from tests.oracle.builders import GPU, Obj, node, pod
+from tests.support import read
 
 
 def listening(*objects: Obj) -> tuple[ClusterState, Ends]:
@@ -66,22 +68,23 @@ def with_gpus(capacity: int | None, allocatable: int | None) -> Obj:
 
 def test_devices_that_are_not_allocatable_are_broken() -> None:
     for capacity, allocatable, expected in (
-        (8, 6, {GPU: 2}),
-        (8, None, {GPU: 8}),
+        (8, 6, {GPU: UnwellDevices(2, 8)}),
+        (8, None, {GPU: UnwellDevices(8, 8)}),
         (8, 8, {}),
         (None, 8, {}),
         (6, 8, {}),
     ):
         [found] = read([with_gpus(capacity, allocatable)])
-        assert broken(found) == expected  # type: ignore[arg-type]
+        assert isinstance(found, Node)
+        assert unwell_devices(found) == expected
 
 
 def test_a_node_knows_its_broken_devices() -> None:
     state = ClusterState()
     put(state, with_gpus(8, 6))
-    assert dict(state.nodes.broken) == {0: {GPU: 2}}
+    assert dict(state.nodes.unwell) == {0: {GPU: UnwellDevices(2, 8)}}
     put(state, with_gpus(8, 8))
-    assert dict(state.nodes.broken) == {}
+    assert dict(state.nodes.unwell) == {}
     put(state, with_gpus(8, 7))
     delete(state, with_gpus(8, 7))
-    assert dict(state.nodes.broken) == {}
+    assert dict(state.nodes.unwell) == {}

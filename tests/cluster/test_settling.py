@@ -7,24 +7,15 @@ import pytest
 
 from maitred.cluster.state import ClusterState, Delete, Put
 from maitred.model.group import Group
-from maitred.model.manifest import Reader
 from maitred.model.membership import Stage, owners, stages_of
 from maitred.model.objects import Object
 from tests.decide.test_owners import CASES, RAY, SIZE, in_worker_set, job_set, made, of_set, owner, pods
 from tests.oracle.builders import Obj
-
-
-def objects_of(*raw: Obj) -> list[Object]:
-    reader = Reader()
-    reader.read(msgspec.json.encode({"kind": "List", "apiVersion": "v1", "items": raw}), "test")
-    return list(reader.objects)
+from tests.support import read, state_of
 
 
 def watching(*raw: Obj) -> ClusterState:
-    state = ClusterState(waits_for_owners=True)
-    for item in objects_of(*raw):
-        state.apply(Put(item))
-    return state
+    return state_of(read(raw), waits_for_owners=True)
 
 
 def groups_of(state: ClusterState) -> dict[str, Group]:
@@ -64,7 +55,7 @@ def test_elastic_changes_are_followed() -> None:
     assert quorums(state) == {"s": 5}
     state.take_news()
     more: dict[str, Any] = {"workerGroupSpecs": [{**RAY["workerGroupSpecs"][0], "replicas": 3}]}
-    state.apply(Put(*objects_of(made("RayCluster", "s", more))))
+    state.apply(Put(*read([made("RayCluster", "s", more)])))
     assert quorums(state) == {"s": 7}
     assert state.take_news().groups == {"default/s"}
     assert not state.regrouped, "the pods are in the group that they were in"
@@ -72,10 +63,10 @@ def test_elastic_changes_are_followed() -> None:
 
 def test_a_set_that_comes_to_have_stages_is_several_gangs_from_then_on() -> None:
     state = watching(job_set(), *of_set())
-    state.apply(Put(*objects_of(job_set(dependsOn=[{"name": "w", "status": "Complete"}]))))
+    state.apply(Put(*read([job_set(dependsOn=[{"name": "w", "status": "Complete"}])])))
     assert quorums(state) == {"s-w": 4, "s-d": 1}
     assert len(state.regrouped) == 5
-    (known,) = objects_of(job_set())
+    (known,) = read([job_set()])
     state.apply(Delete(type(known), "default/s"))
     assert not any(group.exists for group in groups_of(state).values())
 
@@ -91,7 +82,7 @@ def test_jobs_that_are_complete_count_when_their_pods_are_gone() -> None:
 
 def test_an_owner_of_that_name_that_was_made_anew_is_another() -> None:
     state = watching(made("RayCluster", "s", RAY), *pods("s", 5, by=("RayCluster", "s")))
-    (again,) = objects_of(made("RayCluster", "s", RAY))
+    (again,) = read([made("RayCluster", "s", RAY)])
     about = msgspec.structs.replace(again.metadata, uid="another")
     state.apply(Put(msgspec.structs.replace(again, metadata=about)))
     assert not any(group.exists for group in groups_of(state).values())
@@ -102,7 +93,7 @@ def test_labels_of_another_namespace_make_no_worker() -> None:
     for one in strangers:
         one["metadata"]["namespace"] = "other"
     state = ClusterState()
-    for item in objects_of(made("LeaderWorkerSet", "s", SIZE), *in_worker_set(0), *strangers):
+    for item in read([made("LeaderWorkerSet", "s", SIZE), *in_worker_set(0), *strangers]):
         state.apply(Put(item))
     found = {view.group.key: view.members for view in state.snapshot().groups}
     assert found == {"default/s-0": 3, "other/s-0": 3}
@@ -115,10 +106,10 @@ def test_a_chain_of_owners_that_bites_its_tail_ends() -> None:
 
 def test_an_owner_of_many_roles_is_read_once_for_all_its_pods(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of them may say something else, and all of them are settled again when it changes."""
-    read = list[Object]()
+    times = list[Object]()
 
     def counted(owner: Object) -> tuple[Stage, ...]:
-        read.append(owner)
+        times.append(owner)
         return stages_of(owner)
 
     monkeypatch.setattr(owners, "stages_of", counted)
@@ -126,9 +117,9 @@ def test_an_owner_of_many_roles_is_read_once_for_all_its_pods(monkeypatch: pytes
     for number, one in enumerate(members):
         one["metadata"]["annotations"] = {"kueue.x-k8s.io/queue-name": f"q{number}"}
     state = watching(*members, made("RayCluster", "c", RAY))
-    assert len(read) == 1
+    assert len(times) == 1
     changed = made("RayCluster", "c", RAY)
     changed["metadata"]["labels"] = {"a": "b"}
-    for item in objects_of(changed):
+    for item in read([changed]):
         state.apply(Put(item))
-    assert len(read) == 2
+    assert len(times) == 2

@@ -18,7 +18,7 @@ from maitred.model.group import PodGroup
 from maitred.model.objects import Object
 from maitred.model.pod import Pod
 from tests.cluster.changes import changes
-from tests.cluster.seen import delete, name_of, plan_of, put, read, seen, state_of
+from tests.cluster.seen import delete, name_of, plan_of, put, seen
 from tests.oracle.builders import (
     HOSTNAME,
     INDEX,
@@ -37,6 +37,7 @@ from tests.oracle.builders import (
 )
 from tests.oracle.effort import examples
 from tests.oracle.strategies import clusters
+from tests.support import read, state_of
 
 
 @dataclass
@@ -529,3 +530,10 @@ SAME: dict[str, tuple[Obj, Obj]] = {
 @pytest.mark.parametrize(("one", "other"), SAME.values(), ids=SAME.keys())
 def test_what_means_the_same_is_one_shape(one: Obj, other: Obj) -> None:
     assert shapes(GANG, pod("a", group="g", **one), pod("b", group="g", **other)) == 1
+
+
+def test_a_pod_that_asks_for_what_its_node_has_not_does_not_fit_there() -> None:
+    """Whatever else it asks for, of which there is enough."""
+    odd = pod("odd", requests={"cpu": 1, "example.com/odd": 1}, node="n1")
+    state = state_of(read([node("n1", cpu=8), odd, pod("plain", cpu=1, node="n1")]))
+    assert [state.fits_where_it_is(f"default/{name}") for name in ("odd", "plain")] == [False, True]

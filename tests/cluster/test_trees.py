@@ -1,26 +1,10 @@
 """Trees of groups in the state: put together as their objects come, and taken apart as they go."""
 
-import msgspec
-
 from maitred.cluster.state import ClusterState, Delete, Put
 from maitred.model.group import CompositePodGroup, PodGroup
-from maitred.model.manifest import Reader
-from maitred.model.objects import Object
 from tests.decide.test_trees import part
-from tests.oracle.builders import Obj, composite, node
-
-
-def read(*objects: Obj) -> list[Object]:
-    reader = Reader()
-    reader.read(msgspec.json.encode({"kind": "List", "apiVersion": "v1", "items": list(objects)}), "test")
-    return list(reader.objects)
-
-
-def state_of(*objects: Obj) -> ClusterState:
-    state = ClusterState()
-    for item in read(*objects):
-        state.apply(Put(item))
-    return state
+from tests.oracle.builders import composite, node
+from tests.support import read, state_of
 
 
 def keys(state: ClusterState) -> list[str]:
@@ -28,11 +12,11 @@ def keys(state: ClusterState) -> list[str]:
 
 
 def test_pods_move_to_their_tree_when_its_composites_come_and_go() -> None:
-    state = state_of(node("n1"), *part("a", 1, 1, of="inner"))
+    state = state_of(read([node("n1"), *part("a", 1, 1, of="inner")]))
     assert (keys(state), state.group_key("default/a-0")) == (["default/inner"], "default/inner")
     state.regrouped.clear()
     state.take_news()
-    [inner] = read(composite("inner", parent="root"))
+    [inner] = read([composite("inner", parent="root")])
     state.apply(Put(inner))
     assert (keys(state), state.regrouped) == (["default/root"], {"default/a-0"})
     assert state.take_news().groups == {"default/inner", "default/root"}
@@ -41,7 +25,7 @@ def test_pods_move_to_their_tree_when_its_composites_come_and_go() -> None:
 
 
 def test_a_podgroup_that_is_gone_is_no_part_of_its_tree_any_more() -> None:
-    state = state_of(node("n1"), composite("root", 2), *part("a", 1, 1), *part("b", 1, 1))
+    state = state_of(read([node("n1"), composite("root", 2), *part("a", 1, 1), *part("b", 1, 1)]))
     state.apply(Delete(PodGroup, "default/b"))
     assert keys(state) == ["default/b", "default/root"]
     [_, tree] = state.snapshot().groups
@@ -57,10 +41,10 @@ def test_a_change_of_one_member_is_news_of_the_tree_and_leaves_other_trees_as_th
         *part("a", 1, 1),
         *part("b", 1, 1, of="other"),
     )
-    state = state_of(*objects)
+    state = state_of(read([*objects]))
     before = state.snapshot().groups
     state.take_news()
-    [_, more] = read(*part("a", 1, 1, start=1))
+    [_, more] = read([*part("a", 1, 1, start=1)])
     state.apply(Put(more))
     assert state.take_news().groups == {"default/root"}
     after = state.snapshot().groups

@@ -9,24 +9,18 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
+from maitred.cluster.journal import Seated
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.state import ClusterState
 from maitred.cluster.supply.volumes import Volumes
 from maitred.cluster.trial import Trial
 from maitred.model.objects import Object
 from maitred.model.pod import Pod
-from tests.cluster.seen import (
-    counts,
-    has_waiting_claims,
-    measured,
-    name_of,
-    put,
-    read,
-    state_of,
-)
+from tests.cluster.seen import counts, has_waiting_claims, measured, name_of, put
 from tests.oracle.builders import Obj, near, node, pod, pod_group, pods
 from tests.oracle.effort import examples
 from tests.oracle.strategies import clusters
+from tests.support import read, state_of
 
 Seat = tuple[int, dict[int, int]]
 """A shape, and how many pods of it go to which rows."""
@@ -57,9 +51,9 @@ def plays(draw: DrawFn) -> Play:
     return Play(snapshot, draw(st.lists(st.one_of(seat, seat, some, some, back, look), max_size=10)))
 
 
-def seat(trial: Trial, move: Seat) -> None:
-    shape, copies = move
-    trial.seat(shape, np.array(list(copies), dtype=np.intp), np.array(list(copies.values()), dtype=np.int64))
+def seat(trial: Trial, move: Seat) -> Seated:
+    shape, (rows, copies) = move[0], zip(*move[1].items(), strict=True)
+    return trial.seat(shape, np.array(rows, dtype=np.intp), np.array(copies, dtype=np.int64))
 
 
 def change(trial: Trial, move: Change) -> None:
@@ -99,6 +93,20 @@ def test_a_trial_always_says_what_a_fresh_one_would(play: Play) -> None:
     assert trial.changed is bool(seats)
     trial.rollback(0)
     assert measured(trial) == measured(Trial.of(play.snapshot))
+
+
+@given(plays())
+@examples(40)
+def test_what_was_let_go_is_not_taken_back_again(play: Play) -> None:
+    """Whoever came before it and after it stays until it is taken back in turn."""
+    seats = [move for move in play.moves if isinstance(move, tuple)]
+    for gone in range(len(seats)):
+        trial = replayed(play.snapshot, [])
+        entries = [seat(trial, move) for move in seats]
+        trial.let_go(entries[gone])
+        assert measured(trial) == measured(replayed(play.snapshot, [*seats[:gone], *seats[gone + 1 :]]))
+        trial.rollback(0)
+        assert measured(trial) == measured(Trial.of(play.snapshot))
 
 
 @given(plays())

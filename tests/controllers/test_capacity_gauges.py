@@ -38,8 +38,9 @@ def part(reason: str, devices: int, detail: str = "") -> IdlePart:
 
 def test_devices_and_why_they_are_idle() -> None:
     tainted = (part("Tainted", 4, "a:NoSchedule"), part("Tainted", 3, "b:NoSchedule"), part("Free", 2))
-    found = Capacity(idle=(Idle(GPU, "H100", 64, 9, tainted), Idle(GPU, "A100", 8, 0, ())))
+    found = Capacity(idle=(Idle(GPU, "H100", 64, 3, 9, tainted), Idle(GPU, "A100", 8, 0, 0, ())))
     assert samples(found, "devices") == {(GPU, "H100"): 64, (GPU, "A100"): 8}
+    assert samples(found, "unwell_devices") == {(GPU, "H100"): 3, (GPU, "A100"): 0}
     assert samples(found, "idle_devices") == {(GPU, "H100", "Tainted"): 7, (GPU, "H100", "Free"): 2}
 
 
@@ -57,13 +58,15 @@ def test_the_largest_gang_is_that_of_the_highest_priority() -> None:
         placeable=(
             Placeable(one, ranks),
             Placeable(asked, ranks),
+            Placeable(ShapeOfPods("one", {}, "H100", claims={"h100": "1"}), ranks[:1]),
             Placeable(ShapeOfPods("node", {GPU: "8"}), ()),
         )
     )
     assert samples(found, "largest_gang") == {
-        ("one", "H100", "cluster", "now"): 5,
-        ("one", "H100", "cluster", "preempting"): 7,
-        ("one", "H100", "rack", "now"): 2,
+        ("one", GPU, "H100", "cluster", "now"): 5,
+        ("one", GPU, "H100", "cluster", "preempting"): 7,
+        ("one", GPU, "H100", "rack", "now"): 2,
+        ("one", "h100", "H100", "cluster", "now"): 3,
     }
 
 

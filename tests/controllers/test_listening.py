@@ -139,6 +139,22 @@ def test_where_all_are_busy_the_new_one_goes() -> None:
     play(Limits(1, 1, PATIENT), story)
 
 
+def test_one_that_leaves_takes_no_other_out_of_the_count() -> None:
+    """Two are busy and one that was idle has made room: there is no place for a third."""
+
+    async def story(found: Place) -> None:
+        idle = await found.connect(HALF)
+        for _ in range(2):
+            await found.connect(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
+            await found.busy.wait()
+            found.busy.clear()
+        await is_cut_off(idle)
+        await is_cut_off(await found.connect(HALF))
+        found.free.set()
+
+    play(Limits(9, 2, PATIENT), story)
+
+
 def test_a_handshake_has_an_end_and_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listening, "HANDSHAKE_SECONDS", 0.1)
     blind = ssl.create_default_context()

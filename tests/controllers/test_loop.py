@@ -15,10 +15,11 @@ from maitred.controllers.scheduling.loop import SchedulingLoop
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.controllers.scheduling.worklist import Worklist
-from maitred.kube.wire import WatchedPod
-from maitred.model.plan import Plan
+from maitred.kube.wire import WatchedClaim, WatchedPod
+from maitred.model.plan import ClaimAllocation, Plan
 from maitred.model.policy import Policy, Preemption
 from tests.cluster.seen import put
+from tests.controllers.device_world import allocation
 from tests.controllers.victims import seat
 from tests.controllers.watched import watched_pod
 from tests.oracle.builders import gang, node
@@ -114,9 +115,28 @@ def test_of_a_group_that_changed_meanwhile_no_place_is_taken() -> None:
         for name in "ab":
             mirror.put_pod(watched_pod(name, cpu=1, annotations=gang("g", 2)))
         loop = loop_of(mirror, Plans(), Policy)
-        assert not loop._assume([seat("a", "n1"), msgspec.structs.replace(seat("b", "n1"), uid="older")])
+        older = msgspec.structs.replace(seat("b", "n1"), uid="older")
+        assert not loop._assume([seat("a", "n1"), older], ())
         assert (mirror.overlay.assumed, sorted(mirror.waiting)) == (0, ["default/a", "default/b"])
-        assert loop._assume([seat("a", "n1"), seat("b", "n1")])
+        assert loop._assume([seat("a", "n1"), seat("b", "n1")], ())
+
+    asyncio.run(run())
+
+
+def test_of_a_group_whose_device_another_claim_has_by_now_no_place_is_taken_and_it_is_decided_again() -> None:
+    async def run() -> None:
+        mirror = Mirror("maitred")
+        put(mirror.state, node("n1", cpu=2))
+        mirror.put_pod(watched_pod("a", cpu=1))
+        loop, wanted = loop_of(mirror, Plans(), Policy), ClaimAllocation("default/ours", allocation("gpu-0"))
+        theirs = {"metadata": {"name": "theirs"}, "status": {"allocation": allocation("gpu-0")}}
+        mirror.put_claim(msgspec.convert(theirs, WatchedClaim))
+        mirror.state.take_news()
+        assert not loop._assume([seat("a", "n1")], (wanted,))
+        assert mirror.overlay.assumed == 0
+        assert "default/a" in mirror.state.take_news().groups
+        mirror.claim_gone("default/theirs")
+        assert loop._assume([seat("a", "n1")], (wanted,))
 
     asyncio.run(run())
 

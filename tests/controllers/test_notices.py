@@ -78,6 +78,9 @@ def verdict(kind: Verdict, *blockers: tuple[Category, str], placed: int = 0) -> 
 
 
 WAITING = verdict("Waiting", ("Capacity", "needs 4, 2 free"))
+SEATED = Plan(
+    binds=(Bind("default/a", "default-a", "n1", "default/g"),), groups=(verdict("Scheduled", placed=2),)
+)
 
 
 class Story:
@@ -181,10 +184,7 @@ def test_what_was_true_for_a_moment_only_is_not_told() -> None:
 
 
 def test_a_group_that_is_seated_is_told_at_once_and_stays_scheduled() -> None:
-    seated = Plan(
-        binds=(Bind("default/a", "default-a", "n1", "default/g"),), groups=(verdict("Scheduled", placed=2),)
-    )
-    record = Story(group_of_two()).tell(WAITING, seated, WAITING)
+    record = Story(group_of_two()).tell(WAITING, SEATED, WAITING)
     assert [c.status for c in record.groups] == ["False", "True"]
     assert record.groups[-1].message == "Scheduled: 2 of 2 members placed"
     assert [reason for _, reason, _ in record.events] == ["FailedScheduling", "Scheduled", "FailedScheduling"]
@@ -283,6 +283,12 @@ def test_people_are_told_where_they_look(mirror: Mirror, about: str) -> None:
     assert [subject for subject, _, _ in Story(mirror).tell(WAITING).events] == [about]
 
 
+def test_a_marked_group_that_is_seated_is_done_with_when_people_are_told() -> None:
+    tale = Story(marked_group())
+    assert len(tale.tell(SEATED).events) == 1
+    assert tale.verdicts.to_tell("default/g") is None
+
+
 def test_pods_behind_a_gate_are_left_to_the_api_server() -> None:
     mirror = group_of_two()
     mirror.put_pod(watched_pod("b", group="g", cpu=1, gates=["later"]))
@@ -304,7 +310,8 @@ def test_of_a_gated_pod_the_api_server_tells_and_nobody_else() -> None:
         (verdict("Waiting", ("Members", "")), "Unschedulable", "Members"),
         (verdict("Impossible", ("Topology", "")), "Unschedulable", "Impossible"),
         (verdict("Impossible", ("Capacity", "")), "Unschedulable", "Unschedulable"),
-        (verdict("Waiting", ("Devices", "")), "Unschedulable", "Devices"),
+        (verdict("Waiting", ("Devices", "")), "Unschedulable", "Unschedulable"),
+        (verdict("Waiting", ("Volume", "")), "Unschedulable", "Volume"),
         (verdict("Invalid", ("Request", "")), "SchedulerError", "SchedulerError"),
     ],
 )

@@ -21,10 +21,10 @@ from maitred.model.pod import Pod
 from maitred.model.policy import Policy
 from maitred.model.rotation import Rotation
 from tests.cluster.changes import changes
-from tests.cluster.seen import delete, name_of, put, read
+from tests.cluster.seen import delete, name_of, put
 from tests.oracle.builders import Obj, gang, namespace, node, pod, pods, priority_class
 from tests.oracle.effort import examples
-from tests.support import NOON
+from tests.support import NOON, read
 
 NOW = msgspec.convert(NOON, Timestamp)
 ENOUGH = Policy().search.cycle_steps

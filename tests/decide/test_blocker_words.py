@@ -6,6 +6,7 @@ import pytest
 
 from tests.decide.reading import categories, detail, entry, verdict
 from tests.oracle.builders import Obj, node, pod, pod_group, pods, spread
+from tests.oracle.device_builders import device, resource_slice
 from tests.support import decide
 
 APP = {"app": "g"}
@@ -33,7 +34,7 @@ def test_a_topology_spread_that_is_in_the_way_is_named() -> None:
 @pytest.mark.parametrize(("least", "named"), [(2, False), (3, True)])
 def test_min_domains_are_named_where_there_are_fewer(least: int, named: bool) -> None:
     told = message(spreading(min_domains=least), "Affinity")
-    assert told.endswith("and minDomains 3 (there are 2)") == named
+    assert ("minDomains" in told, told.endswith("and minDomains 3 (there are 2)")) == (named, named)
 
 
 @pytest.mark.parametrize(("size", "members", "told"), [(2, 4, 2), (4, 3, 3)])
@@ -65,9 +66,11 @@ def classes(*nodes: Obj, **pod_fields: Any) -> Obj:
 def test_devices_of_a_class_are_named_beside_room_only_where_no_node_has_them_itself() -> None:
     """The nodes are too small, which is one thing; that no node offers the devices is another."""
     small = [node("n1", cpu=1), node("n2", cpu="500m")]
+    served = [resource_slice(name, "gpu.example.com", [device("gpu-0")], node=name) for name in ("n1", "n2")]
     offered = [node("n1", cpu=1), node("n2", cpu="500m", allocatable={"dra.example.com/gpu": 1})]
     assert categories(classes(*small)) == ["Capacity", "Devices"]
-    assert categories(classes(*offered)) == ["Capacity"]
+    assert categories(classes(*small, *served)) == ["Capacity"]
+    assert categories(classes(*offered, *served)) == ["Capacity"]
 
 
 # ---- warnings

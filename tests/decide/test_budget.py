@@ -6,17 +6,16 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maitred.cluster.state import ClusterState, Put
+from maitred.cluster.state import Put
 from maitred.controllers.scheduling.worklist import was_cut
 from maitred.decide import Scope, decide
-from maitred.model.manifest import Reader
 from maitred.model.meta import Timestamp
 from maitred.model.plan import Plan
 from maitred.model.policy import Policy
 from maitred.model.rotation import Rotation
 from tests.oracle.builders import Obj, gang, node, pods
 from tests.oracle.effort import examples
-from tests.support import NOON, snapshot_of
+from tests.support import NOON, read, snapshot_of, state_of
 
 NOW = msgspec.convert(NOON, Timestamp)
 NEXT_TO_NOTHING = 1
@@ -110,13 +109,10 @@ class Cycles:
     """Cycle after cycle, each carried out before the next, and about those whom none has got to yet."""
 
     def __init__(self, objects: list[Obj], steps: int) -> None:
-        self.state, self.steps, self.first = ClusterState(), steps, tuple[str, ...]()
-        reader = Reader()
-        reader.read(msgspec.json.encode({"kind": "List", "apiVersion": "v1", "items": objects}), "test")
+        items = read(objects)
+        self.state, self.steps, self.first = state_of(items), steps, tuple[str, ...]()
         self.to_come: set[str] | None = None
-        self.pods = {f"{item.metadata.namespace}/{item.metadata.name}": item for item in reader.objects}
-        for item in reader.objects:
-            self.state.apply(Put(item))
+        self.pods = {f"{item.metadata.namespace}/{item.metadata.name}": item for item in items}
 
     def play(self) -> Plan:
         rotation = Rotation(self.steps, self.first)

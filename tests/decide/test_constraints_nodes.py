@@ -8,6 +8,7 @@ from maitred.cluster.nodes import total
 from maitred.verify import verify
 from tests.decide.reading import categories, detail, entry, first, seats, verdict
 from tests.oracle.builders import Obj, csi_driver, csi_node, node, pod, pods, pv, pvc
+from tests.oracle.device_builders import device, resource_slice
 from tests.support import decide
 
 RESTARTS = "RestartAllContainersOnContainerExits"
@@ -57,16 +58,19 @@ def test_a_node_that_could_be_added_may_declare_it() -> None:
 # -- devices of classes ------------------------------------------------------------------------------------
 
 
-def test_a_resource_that_a_class_serves_is_never_impossible() -> None:
+def test_a_resource_that_a_class_serves_is_impossible_only_where_no_devices_are_published() -> None:
     plan = decided(CLASS, node("a"), pod("p", requests={GPU: 1}))
-    assert (verdict(plan, "p"), categories(plan, "p")) == ("Waiting", ["Devices"])
+    assert (verdict(plan, "p"), categories(plan, "p")) == ("Impossible", ["Devices"])
     assert detail(plan, "Devices", "p")["classes"] == {GPU: "fast"}
-    assert "device class fast serves" in message(plan, "p")
+    assert f"{GPU}, which device class fast serves: it wants 1 device; no device is" in message(plan, "p")
+    published = resource_slice("a", "gpu.example.com", [device("gpu-0")], node="a")
+    plan = decided(CLASS, published, node("a"), pod("p", requests={GPU: 1}), pod("q", requests={GPU: 1}))
+    assert (seats(plan), verdict(plan, "q")) == ({"p": "a"}, "Waiting")
 
 
 def test_every_class_serves_a_resource_of_its_name() -> None:
     plan = decided(CLASS, node("a"), pod("p", requests={"deviceclass.resource.kubernetes.io/fast": 1}))
-    assert (verdict(plan, "p"), first(plan, "p")) == ("Waiting", "Devices")
+    assert (verdict(plan, "p"), first(plan, "p")) == ("Impossible", "Devices")
 
 
 def test_without_a_class_the_resource_is_one_that_no_node_has() -> None:

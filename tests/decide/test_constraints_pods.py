@@ -280,6 +280,13 @@ def test_members_that_avoid_each_other_take_a_domain_each() -> None:
     assert (verdict(plan), seated(plan), first(plan)) == ("Impossible", [], "Affinity")
 
 
+def test_members_that_avoid_each_other_in_two_ways_leave_each_other_a_place() -> None:
+    """Whoever takes the node of the shared rack and the shared zone leaves none to the other."""
+    nodes = [node(f"n{r}{z}", rack=f"r{r}", zone=f"z{z}") for r, z in ((0, 0), (0, 1), (1, 0))]
+    apart = [near(level, {"app": "g"}) for level in ("rack", "zone")]
+    assert nodes_used(decide([*nodes, *members(2, anti_affinity=apart)])) == {"n01", "n10"}
+
+
 def test_workers_follow_their_leader_whatever_the_order() -> None:
     """Workers come first by name and by age; the company they seek is a member that comes after them."""
     leader = pod("z-lead", 1, group="g", labels={"role": "lead"}, created=9)

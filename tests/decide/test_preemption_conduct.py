@@ -18,8 +18,9 @@ from tests.decide.preempting import (
     tolls,
 )
 from tests.decide.reading import verdict
-from tests.oracle.builders import Obj, moment, node, pods
+from tests.oracle.builders import Obj, moment, near, node, pods
 
+SLICE_SIZE, SLICE_LEVEL = "maitred.dev/slice-size", "maitred.dev/slice-topology"
 LOWS = ["low-0", "low-1", "low-2"]
 N3 = node("n1", cpu=3)
 ONES = [node("n1", cpu=1), node("n2", cpu=1), node("n3", cpu=1)]
@@ -118,6 +119,20 @@ def test_a_delay_is_kept() -> None:
     plan = decided(objects, policy=policy)
     assert (verdict(plan), evicted(plan), plan["wakeAt"]) == ("Waiting", [], moment(MIDNIGHT - 60 + 300))
     assert len(evicted(decided(objects, policy=policy, now=plan["wakeAt"]))) == 2
+
+
+def test_where_most_pods_leave_those_that_stay_are_counted_once() -> None:
+    quiet = gang(2, "1500m", anti_affinity=[near("hostname", {"app": "web"})])
+    objects = [node("n1", cpu=4), running("stays", "n1", priority=100), *low(3, **WEB), *quiet]
+    assert evicted(decided(objects)) == LOWS
+
+
+def test_pods_leave_for_slices_where_each_finds_its_rack() -> None:
+    """The four that are cheapest to move would leave a place in the first rack alone."""
+    nodes = [node(f"n{i}", cpu=1, rack=f"r{i // 3}") for i in range(6)]
+    lows = [running(f"low-{i}", f"n{i}", priority=10 + i) for i in range(6)]
+    sliced = gang(4, group={"annotations": {SLICE_SIZE: "2", SLICE_LEVEL: "rack"}})
+    assert evicted(decided([*nodes, *lows, *sliced])) == ["low-0", "low-1", "low-3", "low-4"]
 
 
 # ---- what an eviction costs

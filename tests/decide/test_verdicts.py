@@ -420,3 +420,13 @@ def test_what_one_group_is_told_does_not_depend_on_whom_the_cycle_explains_first
     assert entry(plan, "g")["placed"] == 2
     assert first(plan, "g") == "Priority"
     assert first(plan, "h") == "Priority"
+
+
+def test_devices_that_are_broken_are_named_where_the_group_would_fit_with_them() -> None:
+    half_broken = node("n", gpu=8, broken=4)
+    assert categories(decide([half_broken, pod("g", gpu=8)]), "g") == ["Health"]
+    first_come = pod("a", gpu=2, created=1)
+    assert categories(decide([half_broken, first_come, pod("g", gpu=4, created=2)]), "g") == [
+        "Priority",
+        "Health",
+    ]

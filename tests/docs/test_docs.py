@@ -71,6 +71,8 @@ def test_every_example_is_in_a_file_that_is_run() -> None:
         for name in (
             "audit",
             "capacity",
+            "devices/claims",
+            "health",
             "policies",
             "scenarios",
             "starting",
@@ -79,7 +81,9 @@ def test_every_example_is_in_a_file_that_is_run() -> None:
             "worlds",
         )
     } | {*(EXAMPLES / "import").iterdir(), EXAMPLES / "workloads/no-runtime"}
-    assert folders - run_here == elsewhere, "scenarios, stories, worlds and the tutorial have their own tests"
+    assert folders - run_here == elsewhere, (
+        "scenarios, stories, worlds, claims and the tutorial have their own tests"
+    )
     assert {file.suffix for file in EXAMPLES.rglob("*") if file.is_file()} == {".yaml", ".csv"}
 
 
@@ -171,6 +175,7 @@ def test_the_blockers_page_has_the_details_of_its_examples(file: Path, tmp_path:
         ("Alternative", model.Alternative),
         ("Volume", model.VolumeChoice),
         ("Claim", model.ClaimAllocation),
+        ("ClaimToMake", model.ClaimToMake),
         ("Group", model.GroupVerdict),
         ("Blocker", model.Blocker),
         ("Remedy", model.Remedy),

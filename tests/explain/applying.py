@@ -12,8 +12,10 @@ from maitred.model.meta import Timestamp
 from maitred.model.pod import PodSpec
 from maitred.model.quantity import amount
 from maitred.model.requests import pod_requests
+from tests.explain.applying_devices import of_claims, slices_like, well_again
 from tests.explain.loosening import LOOSENED, with_storage
 from tests.oracle.builders import GROUP, HOSTNAME, INDEX, MIN_COUNT, TOPOLOGY, Obj, pod_group
+from tests.oracle.unwell import repaired
 from tests.support import NOON, decide, policy_of, snapshot_of
 
 
@@ -105,6 +107,14 @@ def _group(objects: list[Obj], group: str, detail: Obj) -> list[Obj]:
 
 def _storage(objects: list[Obj], group: str, detail: Obj) -> list[Obj]:
     return with_storage(objects, pending(objects, group), detail)
+
+
+def _claims(objects: list[Obj], group: str, detail: Obj) -> list[Obj]:
+    return of_claims(objects, pending(objects, group), detail)
+
+
+def _devices(objects: list[Obj], group: str, detail: Obj) -> list[Obj]:
+    return well_again(objects, detail)
 
 
 def key(obj: Obj) -> str:
@@ -227,10 +237,9 @@ def _new_nodes(objects: list[Obj], group: str, detail: Obj) -> list[Obj]:
         taints = [t for t in model["spec"].get("taints", ()) if "node.kubernetes.io/" not in t["key"]]
         node["spec"] = {"taints": taints}
         node["status"]["conditions"] = [{"type": "Ready", "status": "True"}]
-        node["status"]["allocatable"] |= {
-            name: amount for name, amount in node["status"].get("capacity", {}).items() if "/" in name
-        }
+        node["status"]["allocatable"] = node["status"]["capacity"] = repaired(model)
         added += [node, *_belongings(objects, detail["like"], name)]
+        added += slices_like(objects, detail["like"], name)
     return [*objects, *added]
 
 
@@ -293,4 +302,10 @@ APPLIED: dict[str, Callable[[list[Obj], str, Obj], Iterable[Obj]]] = {
     "priority": _priority,
     "claims": _storage,
     "volumes": _storage,
+    "deviceCount": _claims,
+    "deviceCapacity": _claims,
+    "deviceSelector": _claims,
+    "deviceClass": _claims,
+    "deviceConstraint": _claims,
+    "devices": _devices,
 }

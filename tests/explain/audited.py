@@ -9,6 +9,8 @@ from maitred.explain.audit.answer import Audit
 from maitred.explain.audit.auditing import audit
 from maitred.explain.audit.observer import Observer
 from maitred.explain.audit.seen import SeenPod
+from maitred.model.devices.claims import ResourceClaim
+from maitred.model.devices.slices import ResourceSlice
 from maitred.model.group import CompositePodGroup, PodGroup
 from maitred.model.job import Job
 from maitred.model.kinds import OPERATED
@@ -28,6 +30,8 @@ KINDS: dict[str, Any] = {
     "CompositePodGroup": CompositePodGroup,
     "PyTorchJob": PyTorchJob,
     "JobSet": JobSet,
+    "ResourceSlice": ResourceSlice,
+    "ResourceClaim": ResourceClaim,
 }
 
 

@@ -4,29 +4,16 @@ from typing import Any
 
 import msgspec
 
-from maitred.cluster.state import ClusterState, Put
+from maitred.cluster.state import ClusterState
 from maitred.cluster.supposing import supposing
 from maitred.explain.proposal.answer import Proposals
 from maitred.explain.proposal.expansion import Expansion, members_of
 from maitred.explain.proposal.propose import proposals
 from maitred.explain.proposal.supposition import Supposition, read_supposition
 from maitred.explain.situation import Situation
-from maitred.model.manifest import Reader, documents
+from maitred.model.manifest import documents
 from maitred.model.meta import Timestamp
-from tests.support import NOON, Obj, policy_of
-
-
-def state_of(objects: list[Obj]) -> ClusterState:
-    reader = Reader()
-    reader.read(listed(objects), "cluster")
-    state = ClusterState()
-    for item in reader.objects:
-        state.apply(Put(item))
-    return state
-
-
-def listed(objects: list[Obj]) -> bytes:
-    return msgspec.json.encode({"kind": "List", "apiVersion": "v1", "items": objects})
+from tests.support import NOON, Obj, listed, policy_of, read, state_of
 
 
 def expanded(*manifests: Obj, namespace: str = "default") -> Expansion:
@@ -48,4 +35,4 @@ def planned(
 
 def plan(cluster: list[Obj], *manifests: Obj, policy: Obj | None = None, **options: Any) -> Proposals:
     found = expanded(*manifests)
-    return planned(state_of(cluster), Supposition(tuple(found.objects), **options), policy)
+    return planned(state_of(read(cluster)), Supposition(tuple(found.objects), **options), policy)

@@ -45,6 +45,44 @@ def test_free_devices_are_on_whole_nodes_or_beside_others() -> None:
     assert sum(shares(devices).values()) == devices.total
 
 
+def unwell(name: str, capacity: int, offered: int, **labels: str) -> Json:
+    made = node(name, labels=labels, **{GPU: offered})
+    return {
+        **made,
+        "status": {**made["status"], "capacity": {**made["status"]["allocatable"], GPU: capacity}},
+    }
+
+
+def test_devices_that_are_not_offered_are_told_by_node() -> None:
+    policy = Policy(prices=Prices(devices=(DevicePrice(2.0),)))
+    nodes = [unwell("n1", 8, 5), unwell("n2", 8, 0), unwell("n3", 0, 0, **{"nvidia.com/gpu.count": "4"})]
+    nodes += [unwell("n4", 0, 0, **{"nvidia.com/gpu.present": "true"}), unwell("n5", 8, 8)]
+    found = audited(*nodes, pod("a", node="n1", **TWO), policy=policy)
+    [devices] = found.devices
+    assert (devices.total, devices.taken, devices.unwell, devices.free) == (28, 2, 15, 11)
+    assert (devices.not_offered, devices.whole_nodes, devices.part_nodes) == (15, 1, 1)
+    assert sum(shares(devices).values()) == devices.total
+    assert [(one.node, one.unwell, one.of, one.cause) for one in found.unwell] == [
+        ("n1", 3, 8, "Unhealthy"),
+        ("n2", 8, 8, "NotAnswering"),
+        ("n3", 4, 4, "NotRegistered"),
+        ("n4", None, None, "NotRegistered"),
+    ]
+    [cost] = (one for one in found.costs if one.what.startswith("unwell"))
+    assert (cost.devices, cost.money_per_day) == (15, 15 * 24 * 2.0)
+    text = text_of(found)
+    assert "15 devices on 4 nodes cannot be had" in text
+    assert "3 of 8 nvidia.com/gpu           the device plugin reports that they are unhealthy" in text
+    assert "nvidia.com/gpu, number unknown  the device plugin is not registered" in text
+
+
+def test_devices_that_are_unwell_and_taken_are_counted_once() -> None:
+    found = audited(unwell("n1", 8, 5), pod("a", node="n1", **EIGHT))
+    [devices] = found.devices
+    assert (devices.total, devices.taken, devices.unwell, devices.free) == (8, 8, 0, 0)
+    assert [one.unwell for one in found.unwell] == [3]
+
+
 def test_a_cluster_without_devices_is_told_so() -> None:
     found = audited(node("n", **{GPU: 0}), web("web", "n", cpu=1))
     assert found.devices == ()

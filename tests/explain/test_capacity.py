@@ -16,6 +16,7 @@ from maitred.explain.capacity.survey import Survey, with_shapes
 from maitred.explain.capacity.tables import capacity_lines
 from maitred.explain.situation import Situation
 from maitred.model.history import History
+from tests.decide import test_later as later
 from tests.explain.capacity_situations import (
     RACKS,
     asked,
@@ -42,7 +43,9 @@ COUNTABLE = ("gpu", "memory", "pod_count", "requests", "node_selector", "node_af
 def check_counts(situation: Situation) -> None:
     """A gang of the size that is told is seated, or is made room for; one larger is not."""
     found = capacity(situation).placeable
-    snapshot, numbers = with_shapes(situation.snapshot, [each.needs for each in shapes(Survey(situation))])
+    snapshot, numbers = with_shapes(
+        situation.snapshot, [(each.needs, each.devices) for each in shapes(Survey(situation))]
+    )
     alone = not situation.plan(()).evictions
     for each, number in zip(found, numbers, strict=True):
         for rank in each.ranks:
@@ -159,6 +162,13 @@ def test_without_devices_cpu_is_counted() -> None:
     ]
 
 
+@pytest.mark.parametrize("there", [[], [1], [1, 2]])
+def test_room_that_is_kept_for_pods_that_come_later_is_not_there(there: list[int]) -> None:
+    """One leader runs, and three workers are to come, whether or not some of them have come already."""
+    objects = [*later.nodes(3, 3), later.worker_set(), later.of_group(0, "n1"), *map(later.of_group, there)]
+    assert [count(each) for each in asked(objects).placeable if each.shape.kind == "one"] == [2]
+
+
 def test_a_gang_that_is_asked_about() -> None:
     low = b.pods("low", 2, gpu=8, node="n0", priority=-5)
     objects = [*nodes(2), *low[:1], *crew("crew", 1, gpu=1, cpu=999)]
@@ -180,7 +190,9 @@ def test_nobody_makes_room_where_the_policy_says_so() -> None:
 
 def check_sums(situation: Situation) -> None:
     found, nodes_, used = capacity(situation), situation.snapshot.nodes, situation.snapshot.used
-    idle = np.maximum(nodes_.allocatable - used, 0) * nodes_.alive
+    unwell = [one for devices in nodes_.unwell.values() for one in devices.values()]
+    assert sum(each.unwell for each in found.idle) == sum(one.unwell for one in unwell)
+    idle = np.maximum(nodes_.whole().allocatable - used, 0) * nodes_.alive
     total = Counter[str]()
     for each in found.idle:
         assert sum(part.devices for part in each.reasons) == each.idle <= each.total

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from maitred.cluster.devices.hardware import DeviceKind, Tally
 from maitred.explain.floorplan import (
     ClusterFloor,
     Declared,
@@ -235,6 +236,33 @@ def test_who_leaves_still_holds_his_place_and_who_is_finished_does_not() -> None
     assert (rack.free, rack.total) == (4, 8)
 
 
+def test_devices_that_are_unwell_are_there_and_not_free() -> None:
+    def ailing(name: str, offered: int, **labels: str) -> Json:
+        made = node(name, gpus=offered)
+        made["status"]["capacity"] = {"cpu": "10", **({GPU: "8"} if not labels else {})}
+        made["metadata"]["labels"] = labels
+        return made
+
+    nodes = [ailing("n1", 5), ailing("n2", 0), ailing("n3", 0, **{"nvidia.com/gpu.count": "4"})]
+    nodes.append(ailing("n4", 0, **{"nvidia.com/gpu.present": "true"}))
+    found = floor([*nodes, node("n5")], [pod("a", node="n1")])
+    [rack] = found.racks
+    assert [(one.free, one.unwell, one.total, one.cause) for one in rack.nodes] == [
+        (1, 3, 8, "Unhealthy"),
+        (0, 8, 8, "NotAnswering"),
+        (0, 4, 4, "NotRegistered"),
+        (0, 0, 0, "NotRegistered"),
+        (8, 0, 8, None),
+    ]
+    shown = [line.plain for line in floor_lines(found, NOW)]
+    assert shown[0] == "10008 9/28"
+    assert shown[1].startswith(
+        "Unwell: 3 of 8 nvidia.com/gpu on n1; 8 of 8 nvidia.com/gpu on n2 (the plugin is not"
+    )
+    assert shown[1].endswith("4 of 4 nvidia.com/gpu on n3 (the plugin is not registered); 1 more node.")
+    assert shown[2] == "5 nodes; 9 of 28 nvidia.com/gpu free, 15 unwell."
+
+
 def test_what_cannot_be_had_is_not_free() -> None:
     lost = node("n1", "r1", "b1", taints=[{"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}])
     closed = node("n2", "r1", "b1", unschedulable=True)
@@ -338,3 +366,25 @@ def test_the_map_is_never_wider_than_there_is_room(width: int) -> None:
     racks = [node(f"r{rack}-n{n}", f"r{rack}", "b1") for rack in range(20) for n in range(8)]
     lines = text(width=width, shown=floor(racks)).splitlines()
     assert max(map(len, lines)) <= width
+
+
+def test_devices_that_claims_are_for_count_where_a_plugin_offers_none() -> None:
+    """Of the driver that has most of them; a node with a device plugin shows that."""
+    gpu, nic = DeviceKind("gpu.example.com", "h100"), DeviceKind("nic.example.com", "")
+    other = DeviceKind("gpu.example.com", "a100")
+    nodes = [node("n1", "r1", "b1", gpus=0), node("n2", "r1", "b1", gpus=8), node("n3", "r1", "b1", gpus=0)]
+    claimable = {
+        "n1": {gpu: Tally(4, used=1), other: Tally(4, used=1, unwell=1, tainted=1), nic: Tally(4)},
+        "n2": {gpu: Tally(4)},
+    }
+    tables = [table_of(msgspec.convert(one, Node)) for one in nodes]
+    found = floor_of(tables, [], Declared(), FloorVerdicts("maitred"), claimable)
+    spots = {spot.node: (spot.resource, spot.free, spot.total, spot.unwell) for spot in found.racks[0].nodes}
+    assert spots == {
+        "n1": ("gpu.example.com", 5, 8, 1),
+        "n2": (GPU, 8, 8, 0),
+        "n3": ("cpu", 10_000, 10_000, 0),
+    }
+    drawn = [line.plain for line in floor_lines(found, NOW)]
+    assert "Unwell: 1 of 8 gpu.example.com on n1." in drawn
+    assert "3 nodes; 5 of 8 gpu.example.com free, 1 unwell; 8 of 8 nvidia.com/gpu free." in drawn

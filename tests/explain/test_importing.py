@@ -23,8 +23,7 @@ from maitred.model.membership.treatment import (
 from maitred.model.meta import Timestamp
 from maitred.model.protection import FOREIGN_EXEMPTIONS
 from tests.cli.importing import import_check
-from tests.explain.supposing import listed
-from tests.support import NOON, Obj, policy_of
+from tests.support import NOON, Obj, listed, policy_of
 
 EXAMPLES = Path(__file__).parents[2] / "examples/import"
 POD = {"containers": [{"name": "main", "image": "pause"}]}

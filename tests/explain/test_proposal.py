@@ -7,9 +7,10 @@ import pytest
 from maitred.explain.proposal.answer import Proposal, Proposals
 from maitred.explain.proposal.supposition import Supposition, gang_objects, read_supposition
 from maitred.model.manifest import InputError
-from tests.explain.supposing import expanded, plan, planned, state_of
+from tests.explain.supposing import expanded, plan, planned
 from tests.oracle import builders as b
 from tests.oracle.builders import GROUP, MIN_COUNT, TOPOLOGY, Obj
+from tests.support import read, state_of
 
 GANG = {GROUP: "train", MIN_COUNT: "4"}
 COUNT = "spec.parallelism: {0}, and spec.completions: {0} if it was the same"
@@ -189,7 +190,7 @@ def test_claims_that_come_along() -> None:
     pod = b.pod("lone", claims=["data"])
     assert plan(cluster, pod).outcome == "waits"
     assert plan(cluster, pod, claim).outcome == "fits"
-    state = state_of([*cluster, claim])
+    state = state_of(read([*cluster, claim]))
     found = expanded(pod, claim)
     before = state.snapshot().storage
     assert planned(state, Supposition(tuple(found.objects))).outcome == "fits"
@@ -198,7 +199,7 @@ def test_claims_that_come_along() -> None:
 
 def test_another_scheduler_than_the_one_that_answers() -> None:
     found = Supposition(tuple(expanded(job()).objects))
-    proposal = only(planned(state_of(rack("r1")), found, scheduler="maitred"))
+    proposal = only(planned(state_of(read(rack("r1"))), found, scheduler="maitred"))
     assert proposal.outcome == "fits"
     assert proposal.notes == (
         "its pods name scheduler default-scheduler; this answer is for pods that name maitred",
@@ -233,7 +234,7 @@ def pool(model: str, resource: str = "nvidia.com/gpu", count: int = 2) -> list[O
 
 def ask(cluster: list[Obj], members: int = 2, policy: Obj | None = None, **wishes: Any) -> Proposal:
     objects = gang_objects("gang", "default", members, members, {"gpu": 8}, wishes.pop("priority", ""))
-    return only(planned(state_of(cluster), Supposition(objects, options=GIVEN, **wishes), policy))
+    return only(planned(state_of(read(cluster)), Supposition(objects, options=GIVEN, **wishes), policy))
 
 
 def test_devices_by_their_model() -> None:
@@ -336,7 +337,7 @@ def advised(cluster: list[Obj], annotations: dict[str, str] | None = None, **spe
     said = {"parallelism": 2, "completions": 2, "completionMode": "Indexed", "template": template, **spec}
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "train"}, "spec": said}
     found = expanded(job)
-    return planned(state_of(cluster), Supposition(tuple(found.objects)))
+    return planned(state_of(read(cluster)), Supposition(tuple(found.objects)))
 
 
 NODE = b.node("n0", cpu=64)
@@ -371,7 +372,7 @@ def test_marks_count_where_the_job_controller_makes_groups_too() -> None:
 
 
 def test_a_group_that_no_server_makes_is_warned_of() -> None:
-    state = state_of([NODE])
+    state = state_of(read([NODE]))
     state.group_makers.served = False
     assert [state.snapshot().group_api.served] == [False]
     template = {"spec": b.pod("", cpu=1)["spec"]}

@@ -15,8 +15,8 @@ from maitred.model.pod import Pod
 from maitred.model.policy import Workloads
 from maitred.model.requests import pod_requests
 from maitred.model.storage import PersistentVolumeClaim
-from tests.explain.supposing import expanded, listed
-from tests.support import Obj
+from tests.explain.supposing import expanded
+from tests.support import Obj, listed
 
 JOB = """
 apiVersion: batch/v1

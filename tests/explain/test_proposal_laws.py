@@ -17,12 +17,12 @@ from maitred.model.meta import Timestamp
 from maitred.model.plan import Plan
 from maitred.model.policy import Policy
 from tests.explain.applying import UnattainableError, applied, described_by, group_of, members
-from tests.explain.supposing import expanded, planned, state_of
+from tests.explain.supposing import expanded, planned
 from tests.oracle.builders import Obj
 from tests.oracle.effort import examples
 from tests.oracle.strategies import clusters
 from tests.preemption.worlds import squatted
-from tests.support import NOON, decide
+from tests.support import NOON, decide, read, state_of
 
 NOW = msgspec.convert(NOON, Timestamp)
 
@@ -53,7 +53,7 @@ def check(objects: list[Obj]) -> str:
     cluster, new, key = found
     actual = decide([*cluster, *new])
     (verdict,) = (group for group in actual["groups"] if group["group"] == key)
-    state = state_of(cluster)
+    state = state_of(read(cluster))
     before = decide_snapshot(state.snapshot(), Policy(), NOW)
     supposition = Supposition(tuple(expanded(*new).objects))
     if verdict["verdict"] == "Invalid":

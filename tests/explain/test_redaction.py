@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 
 from maitred.cluster.snapshot import NAMESPACE_NAME, Snapshot
-from maitred.cluster.state import ClusterState, Put
 from maitred.cluster.supposing import supposing
 from maitred.decide import decide
 from maitred.explain.capacity.capacity import capacity
@@ -23,7 +22,7 @@ from maitred.explain.why.evicted import receipt
 from maitred.explain.why.names import find
 from maitred.explain.why.why import why
 from maitred.model.history import History, PastEviction, PastGroup
-from maitred.model.manifest import InputError, Reader
+from maitred.model.manifest import InputError
 from maitred.model.meta import Timestamp
 from maitred.model.plan import Alternative, Departure, Eviction, Receipt, Record, Toll
 from maitred.model.policy import Policy
@@ -35,18 +34,10 @@ from tests.oracle import builders as b
 from tests.oracle.builders import Obj
 from tests.oracle.effort import examples
 from tests.oracle.strategies import clusters
-from tests.support import NOON, policy_of, snapshot_of
+from tests.support import NOON, policy_of, read, snapshot_of, state_of
 
 NOW = msgspec.convert(NOON, Timestamp)
 WISH = Supposition(gang_objects("wish", "default", 2, 2, {"cpu": "1"}))
-
-
-def state_of(objects: list[Obj]) -> ClusterState:
-    reader, state = Reader(), ClusterState()
-    reader.read(msgspec.json.encode({"kind": "List", "apiVersion": "v1", "items": objects}), "test")
-    for item in reader.objects:
-        state.apply(Put(item))
-    return state
 
 
 def seen(snapshot: Snapshot, history: History | None = None) -> Situation:
@@ -101,7 +92,7 @@ def test_names_of_strangers_are_in_no_decision(objects: list[Obj]) -> None:
 @given(clusters(max_groups=4))
 @examples(20)
 def test_names_of_strangers_are_in_no_plan_of_what_does_not_exist_yet(objects: list[Obj]) -> None:
-    snapshot = supposing(state_of(with_strangers(objects)), WISH.stand_ins(NOW))
+    snapshot = supposing(state_of(read(with_strangers(objects))), WISH.stand_ins(NOW))
     assert_kept(proposals(seen(snapshot), WISH))
 
 

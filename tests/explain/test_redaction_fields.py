@@ -22,11 +22,11 @@ from maitred.cluster.state import ClusterState, Put
 from maitred.explain import redaction
 from maitred.explain.redaction.situation import as_seen_by
 from maitred.explain.situation import Situation
-from maitred.model.device import DeviceClass
+from maitred.model.devices.classes import DeviceClass
+from maitred.model.devices.slices import DeviceTaintRule, ResourceSlice
 from maitred.model.group import MARKS
 from maitred.model.history import History, PastEviction, PastGroup
 from maitred.model.kinds import KINDS
-from maitred.model.manifest import Reader
 from maitred.model.meta import ObjectMeta, Timestamp
 from maitred.model.node import ContainerImage, Node, Taint
 from maitred.model.objects import Namespace, Object
@@ -40,13 +40,22 @@ from tests.explain.filling import Filling, field_names, inside, tomorrow
 from tests.explain.tenants import OURS, SECRET
 from tests.explain.test_redaction import answers, assert_kept
 from tests.oracle import builders as b
-from tests.support import NOON, policy_of
+from tests.support import NOON, policy_of, read
 
 T = TypeVar("T", bound=msgspec.Struct)
 
 NOW = msgspec.convert(NOON, Timestamp)
 SPACE = f"{SECRET}-space"
-OF_THE_CLUSTER = (Node, PriorityClass, StorageClass, CSINode, CSIDriver, DeviceClass)
+OF_THE_CLUSTER = (
+    Node,
+    PriorityClass,
+    StorageClass,
+    CSINode,
+    CSIDriver,
+    DeviceClass,
+    ResourceSlice,
+    DeviceTaintRule,
+)
 """Kinds that no tenant writes, and that everybody may know."""
 WITHOUT_NAMESPACE = (Namespace, PersistentVolume, VolumeAttachment)
 SETTINGS = (Topology, Nodes, NodeTemplate, Health, Devices, Search, Prices, Workloads)
@@ -55,18 +64,28 @@ PUBLIC = {kind.__name__ for kind in (*OF_THE_CLUSTER, *SETTINGS, Taint, GroupApi
 POLICY = policy_of({"preemption": {"protection": {"namespaces": {"matchLabels": {SECRET: SECRET}}}}})
 
 HIDDEN = {
+    "Allocated.derived",
+    "Allocation.devices",
+    "Allocation.node_selector",
     "BudgetSpec.selector",
+    "ClaimNeed.resource",
     "ClaimSpec.access_modes",
     "ClaimSpec.resources",
     "ClaimSpec.selector",
     "ClaimSpec.volume_attributes_class_name",
     "ClaimSpec.volume_mode",
+    "Consumer.api_group",
+    "DeviceClaim.config",
+    "DeviceToleration.toleration_seconds",
     "Group.origin",
     "Group.queue",
     "Group.warnings",
     "GroupView.claims",
+    "ExtendedResource.mappings",
+    "GroupView.device_claims",
     "GroupView.overruled",
     "GroupView.owner",
+    "Inventory.findings",
     "JobSpec.scheduling",
     "JobSpec.template",
     "JobStatus.completed_indexes",
@@ -81,6 +100,8 @@ HIDDEN = {
     "PersistentVolumeClaim.status",
     "Policy.api_version",
     "Policy.kind",
+    "ResourceClaimStatus.devices",
+    "Signal.pod",
     "Situation.waiting",
     "VolumeSpec.access_modes",
     "VolumeSpec.capacity",
@@ -129,11 +150,8 @@ def strangers(filling: Filling) -> Iterator[Object]:
 
 def readers_own() -> Iterator[Object]:
     """Two pods of the reader, and a node that they share with the strangers."""
-    reader = Reader()
     pods = [b.pod("lone", cpu=1, priority=9), b.pod("mine", cpu=1, node="n0")]
-    items = [b.node("n0", cpu=3, pods=10), *pods]
-    reader.read(msgspec.json.encode({"kind": "List", "apiVersion": "v1", "items": items}), "test")
-    for item in reader.objects:
+    for item in read([b.node("n0", cpu=3, pods=10), *pods]):
         if isinstance(item, Node):
             images = tuple(ContainerImage((f"{name}:latest",), 10**9) for name in (SECRET, f"{SECRET}-image"))
             status = msgspec.structs.replace(item.status, images=images)

@@ -16,6 +16,7 @@ from maitred.explain.remedies.changes import MoreNodes
 from maitred.explain.situation import Situation
 from maitred.model.meta import Timestamp
 from tests.explain.applying import SLICE_SIZE, SLICE_TOPOLOGY, check_remedies, remedied
+from tests.explain.capacity_situations import nodes
 from tests.oracle import builders as b
 from tests.oracle.builders import Obj
 from tests.oracle.effort import examples
@@ -38,18 +39,6 @@ def offers(objects: list[Obj], group: str = "default/crew", policy: Obj | None =
 def crew(count: int, quorum: int | None = None, level: str | None = None, **fields: Any) -> list[Obj]:
     group = b.pod_group("crew", count if quorum is None else quorum, level, created=0)
     return [group, *b.pods("crew", count, group="crew", **{"created": 0, **fields})]
-
-
-def nodes(count: int, per_rack: int = 2, racks_per_zone: int = 2, **fields: Any) -> list[Obj]:
-    return [
-        b.node(
-            f"n{i}",
-            **{"gpu": 8, "cpu": 64, **fields},
-            rack=f"r{i // per_rack}",
-            zone=f"z{i // per_rack // racks_per_zone}",
-        )
-        for i in range(count)
-    ]
 
 
 # ---- fewer members

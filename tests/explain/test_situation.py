@@ -12,12 +12,12 @@ from maitred.explain.situation import Situation
 from maitred.model.membership import group_key
 from maitred.model.meta import Timestamp, key_of
 from maitred.model.pod import Pod
-from tests.cluster.seen import read, state_of
 from tests.explain.whys import plan_of, situation_of
 from tests.oracle.builders import Obj
 from tests.oracle.effort import examples
 from tests.oracle.strategies import clusters
 from tests.preemption.cases import case
+from tests.support import read, state_of
 
 
 @given(clusters(max_groups=4), st.integers(0, 2**16))

@@ -6,6 +6,7 @@ from maitred.explain.topology import Domain, TopologyReport, topology_of
 from maitred.explain.topology_tables import topology_lines
 from tests.oracle import builders as b
 from tests.oracle.builders import Obj
+from tests.oracle.device_builders import claim_spec, device, resource_claim, resource_slice
 from tests.support import policy_of, snapshot_of
 
 BLOCK = "example.com/block"
@@ -75,6 +76,28 @@ def test_what_is_closed_or_unwell_is_not_free() -> None:
     assert (found.nodes, found.unwell) == (3, 2)
     b0 = found.domains[0]
     assert (b0.unwell, b0.allocatable[b.GPU], b0.free[b.GPU]) == (2, "24", "8")
+
+
+def test_devices_that_claims_are_for_are_counted_by_driver() -> None:
+    gpus = [device(f"gpu-{i}", {"model": "h100"}) for i in range(3)]
+    broken = device("gpu-3", {"model": "a100"}, taints=["bad:NoSchedule"])
+    results = [{"request": "r", "driver": "gpu.example.com", "pool": "n1", "device": "gpu-0"}]
+    objects = [
+        node("n1", "b1", "r1", cpu=8),
+        node("n2", "b1", "r2", cpu=8),
+        *(resource_slice(f"{n}-gpus", "gpu.example.com", [*gpus, broken], node=n) for n in ("n1", "n2")),
+        resource_claim("c", claim_spec(), {"devices": {"results": results}}),
+        resource_slice("fabric", "fabric.example.com", [device("c0")], everywhere=True),
+    ]
+    (block,) = survey(objects).domains
+    found = [(one.allocatable, one.free, one.unwell_devices) for one in (block, *block.domains)]
+    assert [(have["gpu.example.com"], free["gpu.example.com"], ill) for have, free, ill in found] == [
+        ("8", "5", {"gpu.example.com": 2}),
+        ("4", "2", {"gpu.example.com": 1}),
+        ("4", "3", {"gpu.example.com": 1}),
+    ]
+    assert "fabric.example.com" not in block.free
+    assert "5 of 8, 2 unwell" in "\n".join(lines(survey(objects)))
 
 
 def test_more_taken_than_there_is_leaves_nothing_free() -> None:

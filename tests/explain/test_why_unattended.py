@@ -6,9 +6,10 @@ import msgspec
 import pytest
 
 from maitred.explain.why.names import find
-from maitred.explain.why.seen import Leases, Seen, SeenEvent, SeenJob, SeenLease, SeenPod
+from maitred.explain.why.seen import Leases, Seen, SeenEvent, SeenJob, SeenLease
 from maitred.explain.why.why import why
 from maitred.model.meta import Timestamp
+from maitred.model.reports import SeenPod
 from tests.explain.whys import situation_of
 from tests.oracle import builders as b
 from tests.support import Obj

@@ -7,12 +7,13 @@ import msgspec
 from maitred.decide import Scope, decide
 from maitred.explain.situation import Situation
 from maitred.explain.why.answer import Why
-from maitred.explain.why.seen import NOTHING_SEEN, Seen, SeenEvent, SeenPod
+from maitred.explain.why.seen import NOTHING_SEEN, Seen, SeenEvent
 from maitred.explain.why.why import why
 from maitred.model.group import PodGroup
 from maitred.model.history import NO_HISTORY, History
 from maitred.model.meta import Timestamp
 from maitred.model.plan import Plan
+from maitred.model.reports import SeenPod
 from tests.support import NOON, Obj, policy_of, snapshot_of
 
 

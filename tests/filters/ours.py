@@ -3,38 +3,26 @@
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 import numpy as np
 
-from maitred.cluster.state import ClusterState, Put
 from maitred.cluster.supposing import supposing
 from maitred.cluster.trial import Trial
 from maitred.decide.compile import make_rules
 from maitred.decide.open_nodes import OpenNodes
-from maitred.model.manifest.reader import Reader
-from maitred.model.objects import Object
 from maitred.model.policy import Policy
 from maitred.verify.filters import why_not
 from maitred.verify.objects import read_cluster
 from maitred.verify.world import world_of
+from tests.support import read, state_of
 
 Obj = dict[str, Any]
 Nodes = frozenset[str]
 """Those that a pod could be put on, were it the only one that waits."""
 
 
-def read(objects: Sequence[Obj]) -> list[Object]:
-    """As `maitred decide` reads a dump."""
-    reader = Reader()
-    reader.read(msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": list(objects)}), "case")
-    return reader.objects
-
-
 class Engine:
     def __init__(self, objects: Sequence[Obj]) -> None:
-        self._state = ClusterState()
-        for item in read(objects):
-            self._state.apply(Put(item))
+        self._state = state_of(read(objects))
 
     def nodes_for(self, pod: Obj) -> Nodes:
         snapshot = supposing(self._state, read([pod]))

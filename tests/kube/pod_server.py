@@ -78,18 +78,7 @@ class PodServer:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Client]:
         app = web.Application(middlewares=[self._misbehave])
-        pod = "/api/v1/namespaces/{namespace}/pods/{name}"
-        app.router.add_get(pod, self._get)
-        app.router.add_delete(pod, self._delete)
-        app.router.add_post(pod + "/binding", self._bind)
-        app.router.add_post(pod + "/eviction", self._evict)
-        app.router.add_patch(pod + "/status", self._patch_status)
-        group = "/apis/scheduling.k8s.io/v1beta1/namespaces/{namespace}/podgroups/{name}/status"
-        app.router.add_patch(group, self._patch_status)
-        job = "/apis/batch/v1/namespaces/{namespace}/jobs/{name}"
-        app.router.add_get(job, self._get)
-        app.router.add_patch(job, self._patch_job)
-        app.router.add_post("/apis/events.k8s.io/v1/namespaces/{namespace}/events", self._event)
+        self.route(app.router)
         # A hanging answer ends with its connection, or closing would wait for it.
         runner = web.AppRunner(app, handler_cancellation=True)
         await runner.setup()
@@ -101,6 +90,20 @@ class PodServer:
                 yield client
         finally:
             await runner.cleanup()
+
+    def route(self, router: web.UrlDispatcher) -> None:
+        pod = "/api/v1/namespaces/{namespace}/pods/{name}"
+        router.add_get(pod, self._get)
+        router.add_delete(pod, self._delete)
+        router.add_post(pod + "/binding", self._bind)
+        router.add_post(pod + "/eviction", self._evict)
+        router.add_patch(pod + "/status", self._patch_status)
+        group = "/apis/scheduling.k8s.io/v1beta1/namespaces/{namespace}/podgroups/{name}/status"
+        router.add_patch(group, self._patch_status)
+        job = "/apis/batch/v1/namespaces/{namespace}/jobs/{name}"
+        router.add_get(job, self._get)
+        router.add_patch(job, self._patch_job)
+        router.add_post("/apis/events.k8s.io/v1/namespaces/{namespace}/events", self._event)
 
     @web.middleware
     async def _misbehave(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -187,8 +190,9 @@ class PodServer:
         if body["metadata"]["uid"] != thing["metadata"]["uid"]:
             raise Refusal(422, "Invalid", "Pod is invalid: metadata.uid: Invalid value: field is immutable")
         status = thing.setdefault("status", {})
-        if "nominatedNodeName" in body["status"]:
-            status["nominatedNodeName"] = body["status"]["nominatedNodeName"]
+        for name in ("nominatedNodeName", "extendedResourceClaimStatus"):
+            if name in body["status"]:
+                status[name] = body["status"][name]
         conditions = status.setdefault("conditions", [])
         for patch in body["status"].get("conditions", ()):
             old = next((c for c in conditions if c["type"] == patch["type"]), None)

@@ -10,7 +10,7 @@ from aiohttp import web
 from maitred.kube.discovery import Served, discover
 from maitred.kube.errors import ApiError
 from maitred.kube.resources import PODS
-from maitred.model.device import DeviceClass
+from maitred.model.devices.classes import DeviceClass
 from maitred.model.kinds import KINDS as KINDS_READ
 from maitred.model.pod import Pod
 from tests.kube.library import serving

@@ -15,7 +15,7 @@ from maitred.kube.errors import ApiError
 from maitred.kube.reflector import Reflector
 from maitred.kube.resources import CONFIG_MAPS, PODS, Resource
 from maitred.kube.wire import ConfigMap, WatchedPod
-from maitred.model.device import DeviceClass
+from maitred.model.devices.classes import DeviceClass
 from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.controlplane.run import ControlPlane
 from maitred.sandbox.users import MAITRED

@@ -9,10 +9,11 @@ from maitred.ledger.entries import LedgerEntry, OpenGroup, account_of
 from maitred.ledger.records import Observation, VerdictChange
 from maitred.ledger.register import PATIENCE, Register
 from maitred.model.policy import Policy
-from tests.cluster.seen import name_of, read
+from tests.cluster.seen import name_of
 from tests.ledger.made import HOUR, START, arrival, at, evicted
 from tests.ledger.worlds import gpu_node, member
 from tests.oracle.builders import Obj, namespace, pod_group
+from tests.support import read
 
 STARTED = "2026-11-03T00:00:00Z"
 CHECKPOINT = "maitred.dev/last-checkpoint"

@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from maitred.cluster.snapshot import Snapshot
-from maitred.cluster.state import Change, ClusterState, Delete, Put
-from tests.cluster.seen import name_of, read
+from maitred.cluster.state import Change, Delete, Put
+from tests.cluster.seen import name_of
 from tests.oracle.builders import GPU, Obj, node, pod, pod_group
+from tests.support import read, state_of
 
 MODEL = "nvidia.com/gpu.product"
 MIG = "nvidia.com/mig-1g.5gb"
@@ -31,15 +32,8 @@ def member(name: str, gpus: int = 1, **fields: Any) -> Obj:
     return made
 
 
-def state_of(*objects: Obj) -> ClusterState:
-    state = ClusterState()
-    for item in read(list(objects)):
-        state.apply(Put(item))
-    return state
-
-
 def snapshot_of(*objects: Obj) -> Snapshot:
-    return state_of(*objects).snapshot()
+    return state_of(read(objects)).snapshot()
 
 
 NODES = ("n0", "n1", "n2")

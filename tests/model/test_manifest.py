@@ -379,6 +379,10 @@ def test_the_empty_policy_is_the_default() -> None:
         ),
         ("health: {taints: ['a b']}", "health.taints[0]: 'a b' is not a label key"),
         ("devices: {resources: ['']}", "devices.resources[0]: '' is not a pattern"),
+        (
+            "devices: {bindingTimeout: 0s}",
+            "devices.bindingTimeout: '0s' is not a duration such as 90s, 10m or 1h30m",
+        ),
         ("devices: {modelLabels: ['a b']}", "devices.modelLabels[0]: 'a b' is not a label key"),
         ("prices: {currency: ' '}", "prices.currency: ' ' is not a currency such as USD"),
         ("prices: {devices: [{resource: a/gpu}]}", "prices.devices[0].perHour: is required"),

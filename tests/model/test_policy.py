@@ -39,6 +39,7 @@ def test_the_defaults() -> None:
                 "cloud.google.com/gke-tpu-accelerator",
                 "k8s.amazonaws.com/accelerator",
             ),
+            "bindingTimeout": "10m",
         },
         "search": {"steps": 500_000, "cycleSteps": 1_000_000},
         "preemption": {

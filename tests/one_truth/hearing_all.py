@@ -9,7 +9,7 @@ from tempfile import NamedTemporaryFile
 import msgspec
 
 from maitred.cli.audit.dumps import read_dump
-from maitred.cluster.state import ClusterState, Put
+from maitred.cluster.state import ClusterState
 from maitred.cluster.supposing import supposing
 from maitred.controllers.answers.route import AnswerContext, CheckedQuestion, Route
 from maitred.controllers.answers.routes import ROUTES
@@ -27,13 +27,12 @@ from maitred.explain.replay import Replay, Replayer
 from maitred.explain.situation import Situation
 from maitred.explain.why.answer import Why
 from maitred.model import recording
-from maitred.model.manifest import Reader
 from maitred.model.meta import Timestamp
 from maitred.model.objects import Object
 from maitred.model.plan import GroupVerdict, Plan
 from tests.explain.applying import described_by, members
-from tests.explain.supposing import expanded, listed
-from tests.support import NOON, Obj, policy_of
+from tests.explain.supposing import expanded
+from tests.support import NOON, Obj, listed, policy_of, read, state_of
 
 NOW = msgspec.convert(NOON, Timestamp)
 ROUTE: dict[str, Route] = {route.path.partition("/")[0]: route for route in ROUTES}
@@ -46,16 +45,11 @@ class Cluster:
 
     @cached_property
     def objects(self) -> list[Object]:
-        reader = Reader()
-        reader.read(listed(self.raw), "cluster")
-        return list(reader.objects)
+        return read(self.raw)
 
     @cached_property
     def state(self) -> ClusterState:
-        state = ClusterState()
-        for item in self.objects:
-            state.apply(Put(item))
-        return state
+        return state_of(self.objects)
 
     @cached_property
     def situation(self) -> Situation:

@@ -10,7 +10,7 @@ import msgspec
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from maitred.cluster.state import ClusterState, Delete, Put
+from maitred.cluster.state import Delete, Put
 from maitred.explain.audit.auditing import audit
 from maitred.explain.audit.observer import Observer
 from maitred.explain.audit.seen import SeenPod
@@ -18,21 +18,21 @@ from maitred.explain.floorplan import Declared, FloorGroup, FloorPod, member_of
 from maitred.explain.proposal.supposition import MARK, Supposition
 from maitred.explain.why.names import Names
 from maitred.explain.why.seen import Seen
-from maitred.explain.why.seen import SeenPod as ToldPod
 from maitred.model.group import PodGroup
-from maitred.model.manifest import InputError, Reader
+from maitred.model.manifest import InputError
 from maitred.model.meta import Timestamp, key_of
 from maitred.model.objects import Object
 from maitred.model.operators.podgroups import ForeignGroup
 from maitred.model.pod import Pod
 from maitred.model.policy import Policy, Workloads
+from maitred.model.reports import SeenPod as ToldPod
 from maitred.verify.group_reading import read_groups
 from maitred.verify.objects import read_cluster
 from maitred.verify.policy import read_policy
 from tests.oracle import builders as b
 from tests.oracle.builders import GROUP, MIN_COUNT, Obj
 from tests.oracle.effort import examples
-from tests.support import NOON, decide
+from tests.support import NOON, decide, read, state_of
 
 JOBS = ("a", "b")
 SET, LWS = "jobset.sigs.k8s.io/", "leaderworkerset.sigs.k8s.io/"
@@ -238,14 +238,13 @@ def spoiled(draw: st.DrawFn) -> list[Obj]:
 @examples(300)
 @given(spoiled())
 def test_an_object_of_the_wrong_form_is_missing_for_the_checker_too(raw: list[Obj]) -> None:
-    reader = Reader()
     try:
-        reader.read(msgspec.json.encode({"kind": "List", "apiVersion": "v1", "items": raw}), "test")
+        objects = read(raw)
     except InputError:
         assume(False)
-    state = state_of(list(reader.objects))
+    state = state_of(objects)
     checked = read_groups(read_cluster(raw), read_policy(None))
-    keys = [key_of(item.metadata) for item in reader.objects if isinstance(item, Pod)]
+    keys = [key_of(item.metadata) for item in objects if isinstance(item, Pod)]
     assert {pod.key: group.key for group in checked for pod in group.members} == {
         key: state.group_key(key) for key in keys
     }
@@ -254,19 +253,6 @@ def test_an_object_of_the_wrong_form_is_missing_for_the_checker_too(raw: list[Ob
         view = views[group.key, *(pod.key for pod in group.pending)]
         if not view.group.problems and not group.missing and not group.doubts:
             assert (view.group.quorum, view.members) == (group.quorum, group.size), group.key
-
-
-def read(raw: list[Obj]) -> list[Object]:
-    reader = Reader()
-    reader.read(msgspec.json.encode({"kind": "List", "apiVersion": "v1", "items": raw}), "test")
-    return list(reader.objects)
-
-
-def state_of(objects: list[Object], watched: bool = False) -> ClusterState:
-    state = ClusterState(waits_for_owners=watched)
-    for item in objects:
-        state.apply(Put(item))
-    return state
 
 
 def groups_on_floor(raw: list[Obj], objects: list[Object]) -> dict[str, str]:
@@ -327,7 +313,7 @@ def test_a_pod_belongs_to_one_group_whoever_asks(raw: list[Obj], rules: Obj) -> 
         assert {unmarked(key) for one in planned for key in one.groups} == set(group_of.values())
 
     if rules == {"jobs": "gang", "owners": "gang"}:
-        watched = state_of(objects, True)
+        watched = state_of(objects, waits_for_owners=True)
         assert groups_on_floor(raw, objects) == {key: watched.group_key(key) for key in keys}
         observer, now = Observer(Policy()), msgspec.convert(NOON, Timestamp)
         for item in objects:

@@ -6,6 +6,7 @@ from tests.oracle.builders import HOSTNAME, REQUIRED, Obj, expr
 from tests.oracle.floor import HEALTH
 from tests.oracle.guests import guest, term
 from tests.oracle.reading import Group, Policy, key, stays_on_empty
+from tests.oracle.unwell import repaired
 
 
 def empty_nodes(objects: Sequence[Obj], group: Group, policy: Policy) -> list[Obj]:
@@ -37,15 +38,8 @@ def hopeful_members(live: Sequence[Obj], objects: Sequence[Obj], group: Group, g
 
 def _healed(node: Obj, keys: frozenset[str]) -> Obj:
     taints = [taint for taint in node["spec"].get("taints", ()) if taint["key"] not in keys]
-    return {**node, "spec": {"taints": taints}, "status": {**_repaired(node["status"]), "conditions": []}}
-
-
-def _repaired(status: Obj) -> Obj:
-    """Devices that are there and not offered are broken, and will be mended."""
-    devices = {name: n for name, n in status.get("capacity", {}).items() if "/" in name}
-    return (
-        {**status, "allocatable": {**status["allocatable"], **devices}} if "allocatable" in status else status
-    )
+    status = {**node["status"], "allocatable": repaired(node), "conditions": []}
+    return {**node, "spec": {"taints": taints}, "status": status}
 
 
 def _copies(template: Mapping[str, object], most: int) -> Iterator[Obj]:

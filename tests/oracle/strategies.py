@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from tests.oracle.builders import (
+    GPU,
     TOPOLOGY,
     Obj,
     gang,
@@ -46,6 +47,7 @@ HARMLESS = frozenset(FEATURES) - {"gates", "mixed", "priority", "lost_volumes"}
 
 CONSTRAINTS = frozenset(FEATURES) - {
     "gpu",
+    "unwell",
     "memory",
     "pod_count",
     "requests",
@@ -60,6 +62,7 @@ THEMES = (
     (),
     ("gpu", "memory", "pod_count", "requests"),
     ("node_selector", "node_affinity", "taints", "health", "declared"),
+    ("gpu", "unwell", "health"),
     ("affinity",),
     ("anti_affinity", "ports"),
     ("affinity", "anti_affinity"),
@@ -79,6 +82,7 @@ OWNERS = "owners"
 """The feature that adds them, for those who read them as `tests.oracle.reading` does."""
 WITH_OWNERS = (*FEATURES, OWNERS)
 CLASSES = {"low": -10, "high": 100}
+GPU_COUNT = "nvidia.com/gpu.count"
 
 
 @dataclass
@@ -175,7 +179,22 @@ def _cut(deck: Deck, ground: Ground, index: int, drafts: list[Draft]) -> Obj:
         size["memory"] = deck.pick(["4Gi", "3G", "6Gi"])
     if "pod_count" in deck.features:
         size["pods"] = max(len(lodgers) + deck.pick([0, 1, -1]), 1)
-    return node(ground.names[index], **size, **ground.fields[index])
+    return _ailing(deck, node(ground.names[index], **size, **ground.fields[index]), size.get("gpu", 0))
+
+
+def _ailing(deck: Deck, made: Obj, gpus: int) -> Obj:
+    """Of its GPUs some may be broken, or all; or its device plugin is not registered, which its labels tell,
+    sometimes without the number."""
+    if not gpus or not deck.chance("unwell"):
+        return made
+    labels = deck.pick([{}, {}, {}, {GPU_COUNT: str(gpus)}, {"nvidia.com/gpu.present": "true"}])
+    broken = gpus if labels else deck.pick([1, 1, gpus])
+    status = made["status"]
+    made["metadata"]["labels"] |= labels
+    status["allocatable"] = {**status["allocatable"], GPU: str(gpus - broken)}
+    if labels:
+        status["capacity"] = {name: amount for name, amount in status["capacity"].items() if name != GPU}
+    return made
 
 
 def _running(deck: Deck, ground: Ground) -> Iterator[Draft]:

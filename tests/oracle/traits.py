@@ -20,6 +20,7 @@ RESTART_ALL = "RestartAllContainersOnContainerExits"
 
 FEATURES = (
     "gpu",
+    "unwell",
     "memory",
     "pod_count",
     "requests",

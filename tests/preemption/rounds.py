@@ -14,7 +14,6 @@ import msgspec
 from maitred.cluster.state import ClusterState, Delete, Put
 from maitred.controllers.scheduling.worklist import was_cut
 from maitred.decide import Scope, decide
-from maitred.model.manifest import Reader
 from maitred.model.node import Node
 from maitred.model.pod import Pod
 from maitred.model.policy import Policy
@@ -22,6 +21,7 @@ from maitred.model.rotation import Rotation
 from maitred.verify import verify
 from tests.oracle.builders import Obj
 from tests.preemption.worlds import START, free_cpu
+from tests.support import read
 
 ROUND = timedelta(minutes=1)
 DAY = timedelta(days=1)
@@ -72,9 +72,7 @@ class Rounds:
 
     def put(self, obj: Obj) -> None:
         self.there[_key(obj)] = obj
-        reader = Reader()
-        reader.read(msgspec.json.encode(obj), "test")
-        for item in reader.objects:
+        for item in read([obj]):
             self.state.apply(Put(item))
 
     def drop(self, obj: Obj) -> None:

@@ -52,6 +52,10 @@ class Api:
         )
         return dict(json.loads(answer))
 
+    async def patch_status(self, resource: Resource, name: str, status: Json) -> None:
+        path, body = f"{self.path(resource, name)}/status", encode({"status": status})
+        await self.client.request("PATCH", path, body=body, content_type=MERGE_PATCH)
+
     async def delete(self, resource: Resource, name: str, options: Json = NOW) -> None:
         try:
             await self._send("DELETE", self.path(resource, name), options)

@@ -1,6 +1,7 @@
 """What gangs go through on a cluster that does not stand still."""
 
 from maitred.controllers.scheduling.term import SchedulerSettings
+from maitred.sandbox.kubelets.bodies import Machine
 from tests.scenarios.conformance import OBJECTS, THREE, A, using
 from tests.scenarios.objects import RACK, Group, Job, Pods, Storage, members, node, nodes, rack, taken
 from tests.scenarios.stage import Scenario
@@ -18,6 +19,7 @@ from tests.scenarios.steps import (
     HealNode,
     Meanwhile,
     NotBound,
+    OfferDevices,
     PodsTold,
     Provision,
     RemoveNode,
@@ -31,6 +33,9 @@ from tests.scenarios.steps import (
 
 B = Group("b", quorum=3)
 RACKED = Group("a", quorum=2, topology=RACK)
+GPU = "nvidia.com/gpu"
+WITH_GPU = {"name": "main", "image": "none", "resources": {"limits": {"cpu": "1", GPU: "1"}}}
+ON_GPUS = members(A, 3, spec={"containers": [WITH_GPU]})
 ONE_BY_ONE = SchedulerSettings(complete_within_seconds=1.0, binds_in_flight=1)
 
 GANGS = (
@@ -176,6 +181,19 @@ NODES = (
             NotBound(THREE),
             HealNode("n1"),
             Bound(THREE),
+        ],
+    ),
+    Scenario(
+        "devices fail, and recover",
+        (Machine("n0", {"cpu": "8", "memory": "32Gi", GPU: "3"}),),
+        [
+            OfferDevices("n0", {GPU: "2"}),
+            Create(A, ON_GPUS),
+            Told(ON_GPUS, "Waiting: Health: it would fit, but 1 of 3 nvidia.com/gpu on n0 is unwell"),
+            OfferDevices("n0", {GPU: "0"}),
+            NotBound(ON_GPUS),
+            OfferDevices("n0", {GPU: "3"}),
+            Bound(ON_GPUS),
         ],
     ),
 )

@@ -28,6 +28,9 @@ from maitred.kube.resources import (
     VOLUME_CLAIMS,
     VOLUMES,
 )
+from maitred.model.devices.claims import ResourceClaim, ResourceClaimTemplate
+from maitred.model.devices.classes import DeviceClass
+from maitred.model.devices.slices import ResourceSlice
 from maitred.sandbox.kubelets.bodies import Machine
 from maitred.sandbox.kubelets.fleet import LEASE_NAMESPACE, Fleet, kubelets
 from maitred.verify import verify
@@ -37,6 +40,7 @@ from tests.scenarios.line import Journal, Line, Trouble, never
 from tests.scenarios.observer import Observer, SeenPod
 from tests.scenarios.server import Server
 
+DEVICE_KINDS = (DeviceClass, ResourceSlice, ResourceClaim, ResourceClaimTemplate)
 SETTINGS = SchedulerSettings(complete_within_seconds=1.0)
 SYSTEM_NAMESPACE = "maitred-system"
 
@@ -210,6 +214,7 @@ class Stage:
         resources = [NODES, PODS, VOLUMES, VOLUME_CLAIMS, STORAGE_CLASSES, PRIORITY_CLASSES]
         if self.served.groups is not None:
             resources.append(self.served.groups)
+        resources += [self.served.resources[kind] for kind in DEVICE_KINDS if kind in self.served.resources]
         objects = [item for resource in resources for item in await self.api.list(resource)]
         breaches = [f"{b.name}: {b.subject}: {b.message}" for b in verify(objects, None, scheduler="maitred")]
         assert not breaches, f"{breaches}\n{self.picture()}"

@@ -4,10 +4,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from maitred.kube.client import MERGE_PATCH, encode
 from maitred.kube.errors import ApiError
 from maitred.kube.resources import (
     BUDGETS,
     EVENTS,
+    NODES,
     PODS,
     PRIORITY_CLASSES,
     VOLUME_CLAIMS,
@@ -179,6 +181,19 @@ class HealNode(Step):
 
     async def play(self, stage: Stage) -> None:
         await stage.fleet.heal(self.name)
+
+
+@dataclass(frozen=True)
+class OfferDevices(Step):
+    """As a kubelet does: so many of the devices of a node are well, whatever its capacity is."""
+
+    name: str
+    devices: Mapping[str, str]
+
+    async def play(self, stage: Stage) -> None:
+        change = {"status": {"allocatable": dict(self.devices)}}
+        path = NODES.path(name=self.name, subresource="status")
+        await stage.api.client.request("PATCH", path, body=encode(change), content_type=MERGE_PATCH)
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,27 @@ from maitred.controllers.answers.service import Service
 from maitred.controllers.policy import PolicyConfigMap, PolicySource
 from maitred.controllers.scheduling.term import Witnesses
 from maitred.kube.answers import own_token
+from maitred.kube.claim_writes import ClaimWriter
 from maitred.kube.client import Client
 from maitred.kube.discovery import Served
+from maitred.kube.outcomes import Done
+from maitred.kube.permit import Always
 from maitred.kube.resources import CONFIG_MAPS, LEASES
+from maitred.kube.wire import WatchedClaim
+from maitred.kube.writes import Writer
 from maitred.model.kinds import KINDS
+from maitred.model.plan import ClaimAllocation, ClaimToMake
 from tests.scenarios.api import Api
 from tests.scenarios.conftest import SYSTEM_NAMESPACE, rights
+from tests.scenarios.devices import (
+    CLAIMS,
+    all_is_free,
+    asks_for,
+    declare,
+    equipped,
+    gpus_and_a_switch,
+    with_claims,
+)
 from tests.scenarios.faults import LostAnswers, PagesOnly
 from tests.scenarios.gangs import PAIR, WITH_VOLUMES
 from tests.scenarios.line import Right
@@ -26,7 +41,7 @@ from tests.scenarios.objects import Composite, Group, Job, Pods, members, nodes,
 from tests.scenarios.preempting import NoRecords, NotSuspended, Suspended
 from tests.scenarios.server import Server
 from tests.scenarios.stage import Actor, Scenario, Stage, play
-from tests.scenarios.steps import Bound, Create, Delete, Exist, Told
+from tests.scenarios.steps import Bound, Create, Delete, Exist, Gone, Told
 from tests.scenarios.test_crashes import crash
 from tests.scenarios.trees import TreeTold
 
@@ -36,6 +51,7 @@ GANG = Group("job", quorum=2)
 JOB = Job("job", 2, GANG)
 YIELDING = Group("yielding", quorum=2)
 LESSER = Job("yielding", 2, YIELDING)
+EQUIPPED = Group("equipped", quorum=2)
 TREE, PART = Composite("tree", quorum=1), Group("part", quorum=2, parent="tree")
 CRITICAL = Pods("critical", spec={"priorityClassName": "system-cluster-critical"})
 
@@ -77,10 +93,28 @@ async def use_everything(stage: Stage) -> None:
     if stage.served.composites is not None:
         await stage.play(Create(TREE, PART, members(PART, 2)), TreeTold(TREE, "Scheduled"))
         await stage.play(Delete(members(PART, 2)))
+    if stage.served.groups is not None:
+        await use_devices(stage, actor)
     await stage.play(Create(YIELDING, LESSER), Bound(LESSER))
     await ask(stage, actor, backlog)
     await stage.play(Create(CRITICAL), Bound(CRITICAL), Suspended(LESSER))
     await stage.play(Delete(CRITICAL), NotSuspended(LESSER), Bound(LESSER), NoRecords())
+
+
+async def use_devices(stage: Stage, actor: Actor) -> None:
+    """A gang gets them, and gives back what it shares. And a claim is made for a pod that has none."""
+    async with equipped(stage, gpus_and_a_switch(stage)):
+        await declare(stage, EQUIPPED)
+        who = with_claims(EQUIPPED, 2)
+        await stage.play(Create(who), Bound(who), Delete(who), Gone(who))
+        await all_is_free(stage)
+        await stage.play(Delete(EQUIPPED))
+        key = f"{stage.api.namespace}/made-extended-resources"
+        made = ClaimToMake(f"{stage.api.namespace}/made", asks_for("gpu"), ())
+        writer = ClaimWriter(Writer(actor.line, Always()), CLAIMS, OURS)
+        claim = await writer.make(ClaimAllocation(key, {}, (), made), "uid")
+        assert isinstance(claim, WatchedClaim), claim
+        assert await writer.remove(key, claim.metadata.uid, ()) == Done()
 
 
 async def ask(stage: Stage, actor: Actor, backlog: Backlog) -> None:
@@ -115,7 +149,8 @@ def granted() -> Iterator[Right]:
     rules = (rule for body in rights() for rule in body.get("rules", ()) if body["metadata"]["name"] == OURS)
     for rule in rules:
         for verb, group, resource in product(rule["verbs"], rule["apiGroups"], rule["resources"]):
-            yield Right(verb, group, resource)
+            if resource != "resourceclaims/binding":  # which a server asks for beside resourceclaims/status
+                yield Right(verb, group, resource)
 
 
 def is_of_role(right: Right) -> bool:

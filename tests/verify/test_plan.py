@@ -439,11 +439,3 @@ def test_a_lone_pod_and_a_group_of_the_same_name() -> None:
     both = [entry("g", "Scheduled", 2, 2, 2), entry("g", "Scheduled", 1, 1, 1)]
     assert judged(objects, plan(binds, both)) == []
     assert judged(objects, plan(binds, both[:1])) == [7]
-
-
-def test_device_claims_in_the_plan() -> None:
-    wish: Raw = {"resourceClaims": [{"name": "gpu", "resourceClaimName": "c"}]}
-    objects = [*NODES, pod("p", **wish)]
-    assert judged(objects, seating({"p": "n1"})) == [3]
-    allocated = seating({"p": "n1"}) | {"claims": [{"claim": "default/c", "allocation": {"devices": {}}}]}
-    assert judged(objects, allocated) == []

@@ -4,7 +4,7 @@ import asyncio
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import click
 import msgspec
@@ -15,11 +15,10 @@ from maitred.cli.decide import moment
 from maitred.cli.files import read_live_policy_file, read_objects
 from maitred.cli.manifest import NAMESPACE, check_namespace
 from maitred.kube.errors import ApiError, KubeError, first_of
-from maitred.model.manifest import InputError
+from maitred.model.manifest import Document, InputError
 from maitred.model.objects import Object
 
 if TYPE_CHECKING:
-    from maitred.cli.pod_lookup import PodLookup
     from maitred.explain.situation import Situation
     from maitred.kube.answers import NoScheduler
     from maitred.kube.client import Client
@@ -42,8 +41,21 @@ class Question(Generic[T]):
     """What is posted, where the question is too long for a path."""
     supposing: Sequence[Object] = ()
     """New objects that the situation is to have too."""
-    lookup: "PodLookup | None" = None
-    """Sees, where the answer is worked out here, how pods are doing, which no situation tells."""
+    lookup: "Lookup | None" = None
+    """Sees, where the answer is worked out here, what no situation tells."""
+
+
+class Lookup(Protocol):
+    """Looks at how pods and nodes are doing, in a dump or in a cluster."""
+
+    def take(self, document: Document) -> bool:
+        """Note what no decision reads; True if nobody else need read the document."""
+
+    def done(self, objects: Sequence[Object]) -> None:
+        """All of a dump has been read: these are the objects that decisions read."""
+
+    async def look(self, client: "Client", objects: Sequence[Object], home: str | None) -> None:
+        """`home` is where a scheduler was looked for in vain; None if nobody looked."""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import msgspec
 
 from maitred.explain.proposal.workloads import Body
 from maitred.model import training
+from maitred.model.devices.claims import ResourceClaim, ResourceClaimTemplate
 from maitred.model.group import PodGroup
 from maitred.model.kinds import row_of
 from maitred.model.manifest import Document, InputError
@@ -20,7 +21,11 @@ PLANNED = {
     ("v1", "Pod"),
     ("v1", "PersistentVolumeClaim"),
     ("batch/v1", BATCH_JOB.kind),
-    *((version, "PodGroup") for version in row_of(PodGroup).api_versions),
+    *(
+        (version, row_of(kind).name)
+        for kind in (PodGroup, ResourceClaim, ResourceClaimTemplate)
+        for version in row_of(kind).api_versions
+    ),
 }
 """What is planned as it is. All else in the files is left out of the plan, and is not looked at."""
 

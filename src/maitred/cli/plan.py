@@ -17,8 +17,9 @@ from maitred.cli.judging import judge_manifests
 from maitred.cli.operators import look, not_installed
 from maitred.explain.proposal.answer import Outcome, Proposals
 from maitred.explain.proposal.expansion import members_of, runtimes_of
-from maitred.explain.proposal.supposition import DEVICES, Supposition, gang_objects
+from maitred.explain.proposal.supposition import DEVICES, Supposition, WantedDevices, gang_objects
 from maitred.explain.proposal.workloads import MOST_PODS
+from maitred.model.devices.claims import MOST_DEVICES
 from maitred.model.duration import FORM, milliseconds
 from maitred.model.manifest import Document, InputError, documents
 from maitred.model.manifest.checks import name_problem, quantity_problem
@@ -38,6 +39,17 @@ GANG_OPTIONS: tuple[Callable[[Any], Any], ...] = (
         help="Describe a gang of N members instead of giving -f.",
     ),
     click.option("--gpus", type=click.IntRange(1), metavar="N", help="Devices for each member."),
+    click.option(
+        "--device-class",
+        metavar="NAME",
+        help="Give each member a resource claim for devices of this DeviceClass.",
+    ),
+    click.option(
+        "--count",
+        type=click.IntRange(1, MOST_DEVICES),
+        metavar="N",
+        help="Devices of the --device-class for each member.  [default: 1]",
+    ),
     click.option("--cpu", metavar="QUANTITY", help="CPU for each member."),
     click.option("--memory", metavar="QUANTITY", help="Memory for each member."),
     click.option("--model", metavar="TEXT", help="Use only devices with this in the name of their model."),
@@ -60,6 +72,8 @@ class Gang:
 
     gang: int | None = None
     gpus: int | None = None
+    device_class: str | None = None
+    count: int | None = None
     cpu: str | None = None
     memory: str | None = None
     model: str | None = None
@@ -82,9 +96,25 @@ class Gang:
         if self.priority is not None and (problem := name_problem(self.priority)):
             raise InputError("--priority", "", "", problem)
         objects = gang_objects(
-            "gang", namespace, members, quorum, self._requests(), self.priority or "", self.run_time
+            "gang",
+            namespace,
+            members,
+            quorum,
+            self._requests(),
+            self.priority or "",
+            self.run_time,
+            self._devices(),
         )
         return Supposition(objects, self.model or "", self.within or "", tuple(self.given))
+
+    def _devices(self) -> WantedDevices | None:
+        if self.device_class is None:
+            if self.count is not None:
+                raise InputError("--count", "", "", "needs --device-class: the DeviceClass of the devices")
+            return None
+        if problem := name_problem(self.device_class):
+            raise InputError("--device-class", "", "", problem)
+        return WantedDevices(self.device_class, self.count or 1)
 
     def _requests(self) -> Resources:
         asked = {DEVICES: self.gpus, CPU: self.cpu, MEMORY: self.memory}
@@ -140,6 +170,7 @@ def command(
     Examples:
       maitred plan -f examples/planning/finetune.yaml --on examples/planning/cluster.yaml
       maitred plan --gang 3 --gpus 8 --model H100 --within rack --on examples/planning/cluster.yaml
+      maitred plan --gang 2 --device-class gpu --count 2 --on examples/devices/cluster.yaml
     """
     notes: list[str] = []
     if manifests:

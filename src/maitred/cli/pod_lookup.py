@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from maitred.explain.why.seen import FAILED_CREATE, Leases, Seen, SeenEvent, SeenJob, SeenLease, SeenPod
+from maitred.explain.why.seen import FAILED_CREATE, Leases, Seen, SeenEvent, SeenJob, SeenLease
 from maitred.model.group import PodGroup
 from maitred.model.manifest import Document, InputError
 from maitred.model.objects import Object
 from maitred.model.pod import Pod
+from maitred.model.reports import SeenPod
 
 if TYPE_CHECKING:
     from maitred.kube.client import Client
@@ -41,21 +42,21 @@ class PodLookup:
     def take(self, document: Document) -> bool:
         """Note what no decision reads; True if the document is nothing else, and nobody else need read it."""
         if document.kind == "Pod":
-            pod = _decoded(document, SeenPod)
+            pod = decoded(document, SeenPod)
             if pod is not None and (pod.metadata.namespace or "default") in self._namespaces:
                 self._pods.append(pod)
             return False
         if document.kind == "Job":
-            job = _decoded(document, SeenJob)
+            job = decoded(document, SeenJob)
             if job is not None and (job.metadata.namespace or "default") in self._namespaces:
                 self._jobs.append(job)
             return False
         if document.kind == "Lease" and document.api_version == LEASE_VERSION:
-            self._take_lease(_decoded(document, SeenLease))
+            self._take_lease(decoded(document, SeenLease))
             return True
         if document.kind != "Event" or document.api_version not in EVENT_VERSIONS:
             return False
-        event = _decoded(document, SeenEvent)
+        event = decoded(document, SeenEvent)
         if event is not None and self._is_told_of(event):
             self._events.append(event)
         return True
@@ -72,7 +73,7 @@ class PodLookup:
         if lease.metadata.namespace != NODE_LEASES:
             self._leases.append(lease)
 
-    def done(self, objects: Iterable[Object]) -> None:
+    def done(self, objects: Sequence[Object]) -> None:
         """All of a dump has been read: these are the objects that decisions read."""
         leases = Leases(tuple(self._leases), self._renewed, "" if self._leases else NO_LEASES)
         pods, events, groups = tuple(self._pods), tuple(self._events), self._groups(objects)
@@ -103,7 +104,7 @@ class PodLookup:
         return tuple(one for one in groups if (one.metadata.namespace or "default") in self._namespaces)
 
 
-def _decoded(document: Document, kind: type[T]) -> T | None:
+def decoded(document: Document, kind: type[T]) -> T | None:
     """None for what is not written as it should be: the reader says so of pods, and events can be missed."""
     try:
         if not isinstance(document.body, dict):

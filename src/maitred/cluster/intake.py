@@ -5,6 +5,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
+from maitred.cluster.devices.needs import pod_claims
 from maitred.cluster.interning import Interner, outnumber
 from maitred.cluster.members import Member, in_milliseconds, order_of, owner_of, state_of
 from maitred.cluster.snapshot import UNKNOWN_TIME, GroupRank, Occupant, Standing
@@ -71,6 +72,7 @@ class Intake:
             gates=tuple([gate.name for gate in spec.scheduling_gates]),
             claims=claims,
             brought=ephemeral_specs(pod) if claims else {},
+            device_claims=pod_claims(pod) if spec.resource_claims else (),
             nominated="" if spec.node_name else status.nominated_node_name,
             working=status.phase == "Running",
             started=in_milliseconds(status.start_time),

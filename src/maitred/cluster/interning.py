@@ -10,6 +10,7 @@ from collections import defaultdict
 
 import msgspec
 
+from maitred.cluster.devices.needs import ClaimNeed
 from maitred.cluster.snapshot import LabelClass, Shape
 from maitred.cluster.volumes import VolumeNeed
 from maitred.model.needs import Needs, needs_of
@@ -131,8 +132,14 @@ class Interner:
                 self.classes_with.setdefault(label, []).append(number)
         return number
 
-    def shape_number(self, needs: int, labels: int, volumes: tuple[VolumeNeed, ...]) -> int:
-        shape = Shape(needs, labels, volumes)
+    def shape_number(
+        self,
+        needs: int,
+        labels: int,
+        volumes: tuple[VolumeNeed, ...],
+        devices: tuple[ClaimNeed, ...] = (),
+    ) -> int:
+        shape = Shape(needs, labels, volumes, devices)
         number = self._shape_numbers.setdefault(shape, len(self.shapes))
         if number == len(self.shapes):
             self.shapes.append(shape)

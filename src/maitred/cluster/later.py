@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from maitred.cluster.members import NOT_CREATED, GroupRecord, Member, State
+from maitred.cluster.members import NOT_CREATED, GroupRecord, Member, State, index_in_job
 from maitred.cluster.parts import Branch, Parts
-from maitred.cluster.settling import Place
+from maitred.cluster.settling import Place, TracedLookup
 from maitred.cluster.snapshot import NO_INDEX, UNKNOWN_TIME, GroupView, LaterMembers
 from maitred.model.group import TopologyRequest
 from maitred.model.kinds import row_of
@@ -34,6 +34,7 @@ from maitred.model.operators.pods.remaining import before_admission
 from maitred.model.operators.pods.replicas import in_domain_of
 from maitred.model.owner_chain import Found
 from maitred.model.pod import Pod
+from maitred.model.selector import Labels
 
 MOST_IN_ALL, MOST_IN_NAMESPACE = 20_000, 5_000
 """Who causes them does not pay for them by a quota. For the pods of owners beyond that no room is kept."""
@@ -41,6 +42,9 @@ FOLLOWED_BY = ((REPLICATED_JOB, JOB_INDEX), (SET_NAME, GROUP_INDEX))
 """Labels that the pods of one Job of a JobSet share, and those of one group of a LeaderWorkerSet."""
 NOBODY = np.array([], dtype=np.int32)
 ShapeOf = Callable[[Member], int]
+Following = tuple[str, ...]
+PodsMade = dict[int | str, State]
+"""The pods of a controller that are there, by their index, or by their key where they have none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,14 @@ class AwaitedGroup:
     later: LaterGroup
     coming: tuple[Coming, ...]
 
+    @property
+    def key(self) -> str:
+        return self.later.id.key
+
+    @property
+    def pods(self) -> int:
+        return sum(one.count for one in self.coming)
+
 
 @dataclass(frozen=True, slots=True)
 class Link:
@@ -74,7 +86,25 @@ class Link:
 
     @property
     def pods(self) -> int:
-        return sum(coming.count for one in self.awaited for coming in one.coming)
+        return sum(one.pods for one in self.awaited)
+
+    @property
+    def coming(self) -> Iterator[tuple[str, Coming]]:
+        """All that are to come, with the keys of their groups."""
+        return ((one.key, coming) for one in self.awaited for coming in one.coming)
+
+
+@dataclass(frozen=True, slots=True)
+class StagedOwner:
+    """What an owner creates later, as long as none of the objects changes that say so."""
+
+    owner: Object
+    groups: list[LaterGroup]
+    read: tuple[Place, ...]
+
+    @property
+    def title(self) -> str:
+        return f"{row_of(type(self.owner)).name} {key_of(self.owner.metadata)}"
 
 
 class LaterTable:
@@ -86,6 +116,9 @@ class LaterTable:
         self._known, self._records, self._member_of = known, records, member_of
         self._pods: dict[Place, dict[str, Member]] = {}
         """The pods of each owner that creates some later."""
+        self._owners: dict[Place, StagedOwner] = {}
+        self._readers: dict[Place, set[Place]] = {}
+        """Objects, and the owners of which something was read there."""
         self._links: dict[Place, tuple[Link, ...]] = {}
         self._stale: dict[Place, None] = {}
 
@@ -104,22 +137,43 @@ class LaterTable:
 
     def changed(self, place: Place) -> None:
         """An object is another one now."""
-        if place in self._pods:
-            self._stale[place] = None
+        for owner in tuple(self._readers.get(place, ())):
+            self._forget(owner)
+            self._stale[owner] = None
 
     def refresh(self) -> Iterator[tuple[tuple[Link, ...], tuple[Link, ...]]]:
         """What has changed since this was last asked: links as they were, and as they are."""
         stale, self._stale = self._stale, {}
         for place in stale:
-            before = self._links.pop(place, ())
-            owner = self._known.find(*place) if self._pods.get(place) else None
-            links = () if owner is None else tuple(self._links_of(owner, self._pods[place].values()))
-            if not self._pods.get(place):
+            before, links = self._links.pop(place, ()), tuple[Link, ...]()
+            if pods := self._pods.get(place):
+                staged = self._owners.get(place) or self._read(place)
+                links = () if staged is None else tuple(self._links_of(staged, pods.values()))
+            else:
                 self._pods.pop(place, None)
+                self._forget(place)
             if links:
                 self._links[place] = links
             if before or links:
                 yield before, links
+
+    def _read(self, place: Place) -> StagedOwner | None:
+        reading = TracedLookup(self._known)
+        owner = reading.find(*place)
+        if owner is None:
+            return None  # its pods are settled otherwise when it comes
+        found = StagedOwner(owner, later_groups(owner, reading), tuple(reading.places))
+        self._owners[place] = found
+        for one in found.read:
+            self._readers.setdefault(one, set()).add(place)
+        return found
+
+    def _forget(self, place: Place) -> None:
+        staged = self._owners.pop(place, None)
+        for one in () if staged is None else staged.read:
+            self._readers[one].discard(place)
+            if not self._readers[one]:
+                del self._readers[one]
 
     def members(self) -> Iterator[Member]:
         """Those that stand for pods which are not there."""
@@ -139,28 +193,28 @@ class LaterTable:
 
     # -- links -----------------------------------------------------------------------------------------
 
-    def _links_of(self, owner: Object, pods: Collection[Member]) -> Iterator[Link]:
-        groups = [_as_made(later, pods) for later in later_groups(owner, self._known)]
-        title = f"{row_of(type(owner)).name} {key_of(owner.metadata)}"
+    def _links_of(self, staged: StagedOwner, pods: Collection[Member]) -> Iterator[Link]:
+        groups, leaders = [_as_made(later, pods) for later in staged.groups], _leaders(pods)
+        needs = {group.id: group.before for group in groups}
         hosts = dict[GroupId, list[AwaitedGroup]]()
         turns = dict[GroupId, tuple[GroupId, ...]]()
         for later in groups:
             if self._is_met(later.id) or (later.id not in self._records and not later.pods):
                 continue
-            earlier = list(all_before(groups, later.id))
+            earlier = list(all_before(needs, later.id))
             waiting = [one for one in earlier if not self._is_met(one)]
-            firsts = [one for one in waiting if one not in {group.id for group in groups}]
-            if any(one not in self._records for one in firsts):
+            if any(one not in needs and one not in self._records for one in waiting):
                 continue  # the owner has not begun
+            # Of several that it waits for, one asks for its room: if each did, the room would be kept twice.
             host = waiting[-1] if waiting else later.id
-            hosts.setdefault(host, []).append(AwaitedGroup(later, tuple(self._coming(later, pods))))
+            hosts.setdefault(host, []).append(AwaitedGroup(later, tuple(self._coming(later, leaders))))
             if not waiting:
                 turns[later.id] = tuple(earlier)
         for host, awaited in hosts.items():
             coming, before = tuple(one for one in awaited if one.coming), turns.get(host, ())
-            if (before and is_suspended(owner)) or not (coming or before):
+            if (before and is_suspended(staged.owner)) or not (coming or before):
                 continue  # nothing comes, or all are there and wait for others
-            yield Link(host, title, coming, before)
+            yield Link(host, staged.title, coming, before)
 
     def _is_met(self, id: GroupId) -> bool:
         record = self._records.get(id)
@@ -169,18 +223,18 @@ class LaterTable:
         seated = record.seated()
         return seated.counted >= seated.group.quorum
 
-    def _coming(self, later: LaterGroup, owned: Collection[Member]) -> Iterator[Coming]:
+    def _coming(self, later: LaterGroup, leaders: Mapping[Following, Member]) -> Iterator[Coming]:
         """Those of which there is no pod, whatever has become of it: what is made again has its own turn."""
         record = self._records.get(later.id)
-        there = Counter(m.occupant.owner[1] for m in record.members.values()) if record else Counter[str]()
-        missing = later.group.quorum - sum(there.values())
+        made = dict[str, PodsMade]() if record is None else _made_by_controller(record)
+        missing = later.group.quorum - sum(len(one) for one in made.values())
         for pods in later.pods:
             name = pods.replicas.owner.name
-            count = min(missing, pods.count - there[name])
+            count = min(missing, _without(pods.numbers, made.get(name, {})))
             if count > 0:
                 missing -= count
                 pod = pods.replicas.pod(pods.replicas.first)
-                leader = _leader_of(pod, owned)
+                leader = leaders.get(_following(pod.metadata.labels))
                 if leader is not None:
                     name = leader.occupant.owner[1]
                     for key in (JOB_KEY, GROUP_KEY):
@@ -189,15 +243,32 @@ class LaterTable:
                 yield Coming(self._member_of(pod), name, count, pods.level)
 
 
-def _leader_of(pod: Pod, owned: Collection[Member]) -> Member | None:
-    """The pod that it follows into its domain. What the two are called, and by which key they find each
-    other, only their operator knows for certain."""
-    labels = pod.metadata.labels
-    for same in FOLLOWED_BY:
-        if all(key in labels for key in same):
-            alike = (one for one in owned if all(one.labels.get(key) == labels[key] for key in same))
-            return next((one for one in alike if _leads(one.said)), None)
-    return None
+def _made_by_controller(record: GroupRecord) -> dict[str, PodsMade]:
+    made = dict[str, PodsMade]()
+    for member in record.members.values():
+        index = index_in_job(member.order)
+        number = member.key if index == NO_INDEX else index
+        made.setdefault(member.occupant.owner[1], {})[number] = member.state
+    return made
+
+
+def _without(numbers: frozenset[int], made: PodsMade) -> int:
+    """Of how many of these there is no pod. What has succeeded is not among them, but its pod may be kept."""
+    unnumbered = [state for number, state in made.items() if isinstance(number, str)]
+    return len(numbers - made.keys()) - sum(state != State.SUCCEEDED for state in unnumbered)
+
+
+def _leaders(pods: Iterable[Member]) -> dict[Following, Member]:
+    """The pods that others follow into their domains. What the two are called, and by which key they find
+    each other, only their operator knows for certain."""
+    leading = (one for one in pods if _leads(one.said))
+    return {followed: one for one in leading if (followed := _following(one.labels))}
+
+
+def _following(labels: Labels) -> Following:
+    """What a leader and those that follow it have in common; nothing where nobody is followed."""
+    found = (tuple(labels.get(key, "") for key in keys) for keys in FOLLOWED_BY)
+    return next((one for one in found if all(one)), ())
 
 
 def _leads(said: PodWords) -> bool:
@@ -218,9 +289,7 @@ def _as_made(later: LaterGroup, pods: Collection[Member]) -> LaterGroup:
 
 
 def members_of(links: Iterable[Link]) -> Iterator[Member]:
-    for link in links:
-        for one in link.awaited:
-            yield from (coming.like for coming in one.coming)
+    return (coming.like for link in links for _, coming in link.coming)
 
 
 # -- as a decision sees them -------------------------------------------------------------------------------
@@ -259,6 +328,7 @@ class LinkedView:
         before = list(self._before())
         created = min((one.settled.since or one.order[1] for one in before), default=NOT_CREATED)
         schedulers = tuple(sorted({one.standing.scheduler for one in before}))
+        done = max(0, later.later.group.quorum - later.pods)  # and their pods are gone
         return GroupView(
             group=later.later.group,
             pods=(),
@@ -268,8 +338,8 @@ class LinkedView:
             gates=(),
             running=(),
             running_shapes=NOBODY,
-            members=0,
-            succeeded=0,
+            members=done,
+            succeeded=done,
             created=created,
             arrived=created,
             ranks=tuple({coming.like.standing.rank for coming in later.coming}),
@@ -279,11 +349,10 @@ class LinkedView:
 
     def _later(self, view: GroupView) -> LaterMembers:
         shapes = list[int]()
-        for one in self.link.awaited:
-            for coming in one.coming:
-                shapes += [self.shape_of(coming.like)] * coming.count
+        for _, coming in self.link.coming:
+            shapes += [self.shape_of(coming.like)] * coming.count
         orders = ((NO_INDEX, NOT_CREATED, f":{number:05}") for number in range(len(shapes)))
-        groups = ((one.later.id.key, sum(coming.count for coming in one.coming)) for one in self.link.awaited)
+        groups = ((one.key, one.pods) for one in self.link.awaited)
         return LaterMembers(tuple(shapes), tuple(orders), self._parts(view), tuple(sorted(groups)))
 
     def _parts(self, view: GroupView) -> Parts:
@@ -294,11 +363,10 @@ class LinkedView:
         seated = [slots.number(own, one.occupant.owner[1]) for one in self.running]
         if not slots.levels:
             slots.number(own, "")
-        for one in self.link.awaited:
-            for coming in one.coming:
-                waiting += [slots.number(one.later.id.key, coming.controller)] * coming.count
+        for key, coming in self.link.coming:
+            waiting += [slots.number(key, coming.controller)] * coming.count
         sizes = Counter([*waiting, *seated])
-        topologies = {one.later.id.key: one.later.group.topology for one in self.link.awaited}
+        topologies = {one.key: one.later.group.topology for one in self.link.awaited}
         leaves = dict[str, list[Branch]]()
         for (key, controller), number in slots.numbers.items():
             whole = key == own and not slots.levels
@@ -328,8 +396,7 @@ class _Slots:
     """Numbers for the leaves: one for each group, and for each controller whose pods share a domain."""
 
     def __init__(self, link: Link) -> None:
-        every = (coming for one in link.awaited for coming in one.coming)
-        self.levels = {coming.controller: coming.level for coming in every if coming.level}
+        self.levels = {coming.controller: coming.level for _, coming in link.coming if coming.level}
         self.numbers: dict[tuple[str, str], int] = {}
 
     def number(self, group: str, controller: str) -> int:

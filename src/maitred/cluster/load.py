@@ -14,6 +14,7 @@ from typing import Generic, Self, TypeVar
 import numpy as np
 
 from maitred.cluster.journal import Moved, Rows, Seated
+from maitred.cluster.meter import Meter
 from maitred.cluster.nodes import Codes, Ints, Mask, NodeView
 from maitred.cluster.snapshot import BoundPods, Shape, Snapshot
 from maitred.model.needs import Needs
@@ -31,6 +32,8 @@ class Load:
     here: Mask
     """Which of the pods that were bound are not gone."""
     journal: list[Seated | Moved]
+    meter: Meter = field(default_factory=Meter)
+    """Counts the work of whoever looks for something here."""
     _known: dict[str, Mask] = field(default_factory=dict, init=False)
     """What is the same for all loads of the same pods."""
 
@@ -40,7 +43,7 @@ class Load:
             Seated(entry.shape, entry.rows, entry.copies, entry.held) if isinstance(entry, Seated) else entry
             for entry in self.journal
         ]
-        twin = Load(snapshot, nodes, self.bound, self.occupied, self.here.copy(), journal)
+        twin = Load(snapshot, nodes, self.bound, self.occupied, self.here.copy(), journal, self.meter)
         twin._known = self._known
         return twin
 

@@ -11,6 +11,8 @@ from typing import Literal
 import msgspec
 import numpy as np
 
+from maitred.cluster.devices.needs import PodClaim
+from maitred.cluster.devices.table import DeviceTable
 from maitred.cluster.news import PodEnd
 from maitred.cluster.settling import NO_SPEAKERS, Place, Speakers
 from maitred.cluster.snapshot import (
@@ -93,6 +95,7 @@ class Member:
     gates: tuple[str, ...]
     claims: tuple[str, ...]
     brought: dict[str, ClaimSpec]
+    device_claims: tuple[PodClaim, ...] = ()
     nominated: str = ""
     working: bool = False
     started: int = UNKNOWN_TIME
@@ -139,6 +142,7 @@ class Member:
             and self.occupant.owner == other.occupant.owner
             and self.gates == other.gates
             and self.claims == other.claims
+            and self.device_claims == other.device_claims
             and self.fixed == other.fixed
             and self.brought == other.brought
         )
@@ -211,10 +215,15 @@ class GroupRecord:
     members: dict[str, Member] = field(default_factory=dict)
     pending: int = 0
     mounts: int = 0
-    """Members with claims."""
+    """Members with claims of volumes."""
+    with_devices: int = 0
     view: GroupView | None = None
-    storage_version: int = 0
-    """Of the storage objects that the view was made with."""
+    claims_version: int = 0
+    """Of the objects behind claims that the view was made with."""
+    device_claims: frozenset[str] = frozenset()
+    """The claims of devices that the view was made with, and when."""
+    devices_moment: int = 0
+    devices_version: int = 0
     bound: int = 0
     number: int = NO_GROUP
     """Among the groups that have members on nodes."""
@@ -224,12 +233,14 @@ class GroupRecord:
         self.declared = member.settled.group
         self.pending += member.state == State.PENDING
         self.mounts += bool(member.claims)
+        self.with_devices += bool(member.device_claims)
         self.view = None
 
     def remove(self, member: Member) -> None:
         del self.members[member.key]
         self.pending -= member.state == State.PENDING
         self.mounts -= bool(member.claims)
+        self.with_devices -= bool(member.device_claims)
         self.view = None
 
     @property
@@ -248,14 +259,34 @@ class GroupRecord:
         open_ones = any(m.state in UNFINISHED for m in members)
         yield from (m.settled.marks for m in members if not open_ones or m.state in UNFINISHED)
 
-    def current_view(self, shape_of: Callable[[Member], int], storage_version: int) -> GroupView:
-        """The view, made anew only if a member changed or its volumes may mean something else by now."""
-        if self.view is None or (self.mounts and self.storage_version != storage_version):
-            self.view = self._make_view(shape_of)
-            self.storage_version = storage_version
+    def current_view(
+        self,
+        shape_of: Callable[[Member], int],
+        claims_of: Callable[[Member], tuple[str, ...]],
+        claims_version: int,
+        devices: DeviceTable,
+    ) -> GroupView:
+        """The view, made anew only if a member changed or its claims may mean something else by now."""
+        if (
+            self.view is None
+            or (self.mounts and self.claims_version != claims_version)
+            or (self.with_devices and self._devices_changed(devices))
+        ):
+            self.view = self._make_view(shape_of, claims_of)
+            self.claims_version = claims_version
+            if self.with_devices:
+                claims = (claim for member in self.members.values() for claim in claims_of(member))
+                self.device_claims, self.devices_moment = frozenset(claims), devices.moment
+                self.devices_version = devices.version
         return self.view
 
-    def _make_view(self, shape_of: Callable[[Member], int]) -> GroupView:
+    def _devices_changed(self, devices: DeviceTable) -> bool:
+        known = self.devices_version == devices.version
+        return not known or devices.changed_since(self.device_claims, self.devices_moment)
+
+    def _make_view(
+        self, shape_of: Callable[[Member], int], claims_of: Callable[[Member], tuple[str, ...]]
+    ) -> GroupView:
         ordered = sorted(self.members.values(), key=lambda member: member.order)
         pending = [m for m in ordered if m.state == State.PENDING]
         running = [m for m in ordered if m.state == State.RUNNING]
@@ -291,6 +322,7 @@ class GroupRecord:
             pending_schedulers=tuple(sorted({m.standing.scheduler for m in pending})),
             nominated=tuple(m.nominated for m in pending) if any(m.nominated for m in pending) else (),
             claims=tuple(m.claims for m in pending) if self.mounts else (),
+            device_claims=tuple(map(claims_of, pending)) if self.with_devices else (),
             runtime=runtime,
             owner=_owner(pending),
             overruled=next((m.settled.overruled for m in pending if m.settled.overruled), ""),

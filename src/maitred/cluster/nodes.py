@@ -9,10 +9,11 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from maitred.model.node import ContainerImage, Node, Taint, allocatable, broken, effective_taints
+from maitred.model.node import ContainerImage, Node, Taint, allocatable, effective_taints
 from maitred.model.quantity import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 from maitred.model.requests import Amounts
 from maitred.model.selector import Labels
+from maitred.model.unwell import ANY_NUMBER, UnwellDevices, missing, unwell_devices
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
@@ -78,8 +79,10 @@ class NodeView:
     feature_ids: Codes
     feature_sets: tuple[tuple[str, ...], ...]
     """What the kubelets declare that they can do; few nodes differ in it."""
-    broken: Mapping[int, Amounts] = field(default_factory=dict)
-    """Rows of nodes with devices that are unwell, and how many; `allocatable` is without them."""
+    unwell: Mapping[int, Mapping[str, UnwellDevices]] = field(default_factory=dict)
+    """Rows of nodes with devices that are unwell, and which; `allocatable` is without them."""
+    missing: Ints | None = None
+    """How many of every resource are unwell on every node; None where all are well."""
     cache: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
     """What was derived from this view: filled on demand, it never changes what the view means."""
 
@@ -96,13 +99,17 @@ class NodeView:
         return found
 
     def derived_with(self, other: object, key: Hashable, make: Callable[[], T]) -> T:
-        """What was derived from this view and something else; only the latest other is remembered."""
-        last: tuple[object, dict[Hashable, Any]] = self.cache.get("with", (None, {}))
+        """What was derived from this view and something else; only the latest other of its kind is
+        remembered."""
+        last: tuple[object, dict[Hashable, Any]] = self.cache.get(("with", type(other)), (None, {}))
         known = last[1] if last[0] is other else {}
-        self.cache["with"] = (other, known)
-        if key not in known:
-            known[key] = make()
-        found: T = known[key]
+        self.cache["with", type(other)] = (other, known)
+        found: T | None = known.get(key)
+        if found is None:
+            made = make()  # and with it perhaps something else that is remembered here
+            if len(known) >= LARGEST_CACHE:
+                known.clear()
+            known[key] = found = made
         return found
 
     @property
@@ -150,16 +157,41 @@ class NodeView:
 
     def whole(self) -> "NodeView":
         """The same nodes with the devices that are unwell counted too, as if they were repaired."""
-        return self.derived("whole", self._whole)
+        return self.derived("whole", lambda: self._repaired(0))
 
-    def _whole(self) -> "NodeView":
-        if not self.broken:
+    def hoped(self) -> "NodeView":
+        """The same, and where nobody says how many devices a node has, as many as anyone may ask for: for
+        what is proven to be impossible whatever there is."""
+        if self.missing is None or not (self.missing == ANY_NUMBER).any():
+            return self.whole()
+        return self.derived("hoped", lambda: self._repaired(ANY_NUMBER))
+
+    def _repaired(self, uncounted: int) -> "NodeView":
+        if self.missing is None:
             return self
-        allocatable = self.allocatable.copy()
-        for row, unwell in self.broken.items():
-            for resource, count in unwell.items():
-                allocatable[self.resources.index(resource), row] += count
-        return replace(self, allocatable=allocatable, broken={}, cache={})
+        amounts = np.where(self.missing == ANY_NUMBER, uncounted, self.missing)
+        return replace(self, allocatable=self.allocatable + amounts, unwell={}, missing=None, cache={})
+
+    def beside_classes(self, resources: frozenset[str]) -> "NodeView":
+        """The same nodes, where devices of a class stand for some resources. What no plugin offers of these
+        is not amiss: devices of the class serve it, and they speak for themselves."""
+        if self.missing is None or not resources:
+            return self
+        return self.derived(("beside_classes", resources), lambda: self._beside_classes(resources))
+
+    def _beside_classes(self, resources: frozenset[str]) -> "NodeView":
+        served = [
+            (row, name)
+            for row, unwell in self.unwell.items()
+            for name, one in unwell.items()
+            if one.label and name in resources
+        ]
+        if not served or self.missing is None:
+            return self
+        table = NodeTable.of(self)
+        for row, name in served:
+            table.set_unwell(row, {other: one for other, one in self.unwell[row].items() if other != name})
+        return replace(self, unwell=table.unwell, missing=table.missing_view(), cache={})
 
     def with_nodes(self, added: Iterable[Node]) -> "NodeView":
         """These nodes and some more, at the end of every column."""
@@ -191,13 +223,15 @@ class NodeTable:
         self.allocatable: Ints = np.zeros((8, 64), dtype=np.int64)
         self.used: Ints = np.zeros((8, 64), dtype=np.int64)
         self.fixed: Ints = np.zeros((8, 64), dtype=np.int64)
+        self.missing: Ints = np.zeros((8, 64), dtype=np.int64)
         self._names: list[str] = []
         self._alive: list[bool] = []
         self._labels: list[Labels] = []
         self._taints: list[int] = []
         self._images: list[tuple[ContainerImage, ...]] = []
         self._features: list[int] = []
-        self._broken: dict[int, Amounts] = {}
+        self.unwell: dict[int, Mapping[str, UnwellDevices]] = {}
+        """Only of nodes with devices that are unwell."""
         self._free_rows: list[int] = []
         self._taint_sets: dict[tuple[Taint, ...], int] = {(): 0}
         self._feature_sets: dict[tuple[str, ...], int] = {(): 0}
@@ -216,7 +250,9 @@ class NodeTable:
         table.fixed = np.zeros_like(view.allocatable)
         table._names, table._alive = list(view.names), view.alive.tolist()
         table._labels, table._taints = list(view.labels), view.taint_ids.tolist()
-        table._images, table._broken = list(view.images), dict(view.broken)
+        table._images = list(view.images)
+        table.unwell = dict(view.unwell)
+        table.missing = np.zeros_like(view.allocatable) if view.missing is None else view.missing.copy()
         table._taint_sets = {taints: number for number, taints in enumerate(view.taint_sets)}
         table._features = view.feature_ids.tolist()
         table._feature_sets = {features: number for number, features in enumerate(view.feature_sets)}
@@ -230,19 +266,33 @@ class NodeTable:
         images = tuple(self._known_images.setdefault(image, image) for image in node.status.images)
         declared = tuple(sorted(set(node.status.declared_features)))
         features = self._feature_sets.setdefault(declared, len(self._feature_sets))
-        unwell = broken(node)
-        for name in unwell:
-            self.resource(name)
         known = (self._alive[row], self._labels[row], self._taints[row], self._images[row])
-        known_more = (self._features[row], self._broken.get(row, {}))
-        if known != (True, node.metadata.labels, taints, images) or known_more != (features, unwell):
+        if known != (True, node.metadata.labels, taints, images) or self._features[row] != features:
             self._alive[row], self._labels[row] = True, node.metadata.labels
             self._taints[row], self._images[row] = taints, images
-            self._features[row], self._broken[row] = features, unwell
+            self._features[row] = features
             changed = True
+        changed |= self.set_unwell(row, unwell_devices(node))
         if changed:
             self._view = None
         return changed
+
+    def set_unwell(self, row: int, unwell: Mapping[str, UnwellDevices]) -> bool:
+        if unwell == self.unwell.get(row, {}):
+            return False
+        columns = [self.resource(name) for name in unwell]
+        self.missing[:, row] = 0
+        self.missing[columns, row] = list(missing(unwell).values())
+        if unwell:
+            self.unwell[row] = unwell
+        else:
+            del self.unwell[row]
+        return True
+
+    def missing_view(self) -> Ints | None:
+        if not self.unwell:
+            return None
+        return self.missing[: len(self.resources), : len(self._names)].copy()
 
     def delete(self, name: str) -> bool:
         row = self.rows.get(name)
@@ -250,7 +300,7 @@ class NodeTable:
             return False
         self._alive[row], self._labels[row], self._taints[row], self._images[row] = False, {}, 0, ()
         self._features[row] = 0
-        self._broken.pop(row, None)
+        self.set_unwell(row, {})
         self.allocatable[:, row] = 0
         self._view = None
         self.release(row)
@@ -347,7 +397,7 @@ class NodeTable:
         return column
 
     def _grow(self, axis: int) -> None:
-        for name in ("allocatable", "used", "fixed"):
+        for name in ("allocatable", "used", "fixed", "missing"):
             array: Ints = getattr(self, name)
             more = [(0, 0), (0, 0)]
             more[axis] = (0, max(array.shape[axis], 8))
@@ -374,6 +424,7 @@ class NodeTable:
                 images=tuple(self._images),
                 feature_ids=np.array(self._features, dtype=np.int32),
                 feature_sets=tuple(self._feature_sets),
-                broken={row: unwell for row, unwell in self._broken.items() if unwell},
+                unwell=dict(self.unwell),
+                missing=self.missing_view(),
             )
         return self._view

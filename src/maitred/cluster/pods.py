@@ -4,6 +4,7 @@ from itertools import chain
 
 from maitred.cluster.claims import ClaimTable
 from maitred.cluster.controllers import ControllerTable
+from maitred.cluster.devices.table import DeviceTable, Needed
 from maitred.cluster.intake import Intake
 from maitred.cluster.interning import Interner
 from maitred.cluster.later import LaterTable, LinkedView, members_of
@@ -16,6 +17,7 @@ from maitred.cluster.tables import Tables
 from maitred.cluster.trees import Trees
 from maitred.cluster.volumes import StorageView
 from maitred.model.categories import Effect
+from maitred.model.group import PodGroup
 from maitred.model.membership import GroupId
 from maitred.model.node import Node
 from maitred.model.pod import Pod
@@ -25,7 +27,13 @@ class PodTable:
     """`ends` is told of every pod that has left its place."""
 
     def __init__(
-        self, tables: Tables, settling: Settling, trees: Trees, news: News, ends: Ends | None
+        self,
+        tables: Tables,
+        settling: Settling,
+        trees: Trees,
+        news: News,
+        ends: Ends | None,
+        waits: bool,
     ) -> None:
         self._settling = settling
         self._trees = trees
@@ -34,6 +42,7 @@ class PodTable:
         self.interner = Interner()
         self.intake = Intake(self.interner)
         self.claims = ClaimTable(tables, news)
+        self.devices = DeviceTable(tables, lambda key: settling.find(PodGroup, key), waits)
         self.seats = SeatTable(self.interner, self.claims, news)
         self.controllers = ControllerTable(tables)
         self.members: dict[str, Member] = {}
@@ -193,11 +202,24 @@ class PodTable:
         return True
 
     def view(self, record: GroupRecord, storage: StorageView) -> GroupView:
-        return record.current_view(lambda member: self._shape(member, storage), self.claims.version)
+        return record.current_view(
+            lambda member: self._shape(member, storage),
+            lambda member: tuple(key for key, _ in self._device_needs(member)),
+            self.claims.version,
+            self.devices,
+        )
 
     def _shape(self, member: Member, storage: StorageView) -> int:
         volumes = self.claims.needs_of(member, storage)
-        return self.interner.shape_number(member.needs, member.label_class, volumes)
+        devices = tuple(need for _, need in self._device_needs(member))
+        return self.interner.shape_number(member.needs, member.label_class, volumes, devices)
+
+    def _device_needs(self, member: Member) -> Needed:
+        if not member.device_claims:
+            return ()
+        namespace, name = member.key.partition("/")[0], member.said.pod_group
+        group = f"{namespace}/{name}" if name else ""
+        return self.devices.needs_of(member.device_claims, member.key, member.uid, group)
 
     # -- pods that are not there yet -------------------------------------------------------------------
 

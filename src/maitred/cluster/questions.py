@@ -1,7 +1,7 @@
 """What others ask of the state, between changes: single answers, and the snapshot that `decide` reads."""
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from maitred.cluster.groupapi import GroupMakers
 from maitred.cluster.members import State
@@ -13,7 +13,7 @@ from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.cluster.tables import Tables, labels_of
 from maitred.cluster.trees import Trees
 from maitred.cluster.volumes import StorageView
-from maitred.model.device import DeviceClass, class_of_resources
+from maitred.model.devices.classes import DeviceClass, class_of_resources
 from maitred.model.job import Job
 from maitred.model.membership import POD_GROUP, GroupId, sorting_key
 from maitred.model.objects import Namespace, Object
@@ -25,6 +25,22 @@ from maitred.model.suspending import TopOwner
 T = TypeVar("T", bound=Object)
 
 
+class GroupPod(NamedTuple):
+    pod: str
+    on_node: bool
+    """Or taken as being there."""
+    scheduler: str
+
+
+class PlacedPod(NamedTuple):
+    uid: str
+    scheduler: str
+    owned: bool
+    """It has a controller, which makes another one in its place."""
+    working: bool
+    """Has a container that runs, as its phase says."""
+
+
 class StateQuestions:
     """The tables of the state, as far as they are read. `ClusterState` is what changes them."""
 
@@ -33,7 +49,7 @@ class StateQuestions:
         self._tables = Tables()
         self._settling = Settling(self._tables, workloads, waits_for_owners)
         self._trees = Trees()
-        self._pods = PodTable(self._tables, self._settling, self._trees, self.news, ends)
+        self._pods = PodTable(self._tables, self._settling, self._trees, self.news, ends, waits_for_owners)
         self.group_makers = GroupMakers()
 
     @property
@@ -68,6 +84,24 @@ class StateQuestions:
         """The scheduler that a pod names; empty if there is no such pod."""
         member = self._pods.members.get(pod)
         return "" if member is None else member.standing.scheduler
+
+    def placed(self, pod: str) -> PlacedPod | None:
+        """A pod that is on a node, or taken as being there, and was not told to leave."""
+        member = self._pods.members.get(pod)
+        if member is None or member.state is not State.RUNNING:
+            return None
+        owned = bool(member.occupant.owner[0])
+        return PlacedPod(member.uid, member.standing.scheduler, owned, member.working)
+
+    def unfinished_in(self, group: str) -> list[GroupPod]:
+        """The pods of a PodGroup that have not finished."""
+        record = self._pods.groups.get(GroupId(POD_GROUP, group))
+        members = () if record is None else record.members.values()
+        return [
+            GroupPod(one.key, bool(one.node), one.standing.scheduler)
+            for one in members
+            if one.state <= State.LEAVING
+        ]
 
     def top_owner(self, pod: str) -> TopOwner | None:
         """The owner that is suspended to make an unfinished pod leave; None: the pod is deleted."""
@@ -118,7 +152,8 @@ class StateQuestions:
         storage = self.storage
         budgets, budget_sets = seats.budgets.view()
         groups, awaited = self._views(storage)
-        nodes, (used, fixed) = self.nodes, seats.nodes.load()
+        device_classes = class_of_resources(tables[DeviceClass])
+        nodes, (used, fixed) = self.nodes.beside_classes(frozenset(device_classes)), seats.nodes.load()
         return Snapshot(
             nodes=nodes,
             used=used,
@@ -144,7 +179,9 @@ class StateQuestions:
             workloads=self._settling.workloads,
             operated=tables.operated(),
             group_api=self.group_makers.view(),
-            device_classes=class_of_resources(tables[DeviceClass]),
+            device_classes=device_classes,
+            inventory=pods.devices.inventory.view(),
+            allocated=pods.devices.allocated.view(),
         )
 
     def _views(self, storage: StorageView) -> tuple[tuple[GroupView, ...], tuple[GroupView, ...]]:

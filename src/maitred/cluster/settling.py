@@ -14,6 +14,7 @@ from maitred.model.group import PodGroup
 from maitred.model.kinds import row_of
 from maitred.model.membership import ALL_ALONE, SILENT, PodWords, Settled, settle
 from maitred.model.objects import Object
+from maitred.model.owner_chain import Found
 from maitred.model.policy import Workloads
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class Settling:
                 yield crew, before
 
     def _settle(self, crew: Speakers) -> None:
-        reading = _Reading(self)
+        reading = TracedLookup(self)
         crew.settled = settle(crew.said, reading, self.workloads, self._waits)
         crew.read = tuple(reading.places)
 
@@ -125,13 +126,13 @@ class Settling:
         return self._tables.find(kind, key, uid)
 
 
-class _Reading:
+class TracedLookup:
     """Looks things up, and remembers where."""
 
-    def __init__(self, settling: Settling) -> None:
-        self._settling = settling
+    def __init__(self, known: Found) -> None:
+        self._known = known
         self.places: dict[Place, None] = {}
 
     def find(self, kind: type[T], key: str, uid: str = "") -> T | None:
         self.places[row_of(kind).type, key] = None
-        return self._settling.find(kind, key, uid)
+        return self._known.find(kind, key, uid)

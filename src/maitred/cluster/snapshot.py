@@ -8,6 +8,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from maitred.cluster.devices.allocated import NOTHING_ALLOCATED, Allocated
+from maitred.cluster.devices.inventory import NO_DEVICES, Inventory
+from maitred.cluster.devices.needs import ClaimNeed
 from maitred.cluster.groupapi import NOT_KNOWN, GroupApi
 from maitred.cluster.nodes import Codes, Ints, Mask, NodeView
 from maitred.cluster.parts import Parts, root_of
@@ -49,6 +52,7 @@ class Shape:
     needs: int
     labels: int
     volumes: tuple[VolumeNeed, ...] = ()
+    devices: tuple[ClaimNeed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +216,9 @@ class GroupView:
     claims: tuple[tuple[str, ...], ...] = ()
     """The claims that each pending member mounts, in the order of the volumes of its shape; all empty when
     none has any."""
+    device_claims: tuple[tuple[str, ...], ...] = ()
+    """The resource claims of each pending member, in the order of the devices of its shape; all empty when
+    none has any."""
     runtime: Runtime = NOT_SAID
     """Of the group, or of its members."""
     owner: str = ""
@@ -283,6 +290,8 @@ class Snapshot:
     group_api: GroupApi = NOT_KNOWN
     device_classes: Mapping[str, str] = field(default_factory=dict)
     """Resources that devices can be asked for by, and the class that each stands for."""
+    inventory: Inventory = NO_DEVICES
+    allocated: Allocated = NOTHING_ALLOCATED
 
     def tree_of(self, group: Group) -> str:
         """The name that a group is decided under: its own, or that of the tree that it is in."""

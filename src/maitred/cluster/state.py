@@ -128,6 +128,7 @@ class ClusterState(StateQuestions):
         elif isinstance(item, PodGroup):
             key = key_of(item.metadata)
             self.group_makers.put(key, item)
+            self._pods.devices.changed(PodGroup, key, item)
             self._settle_again(self._settling.put_group(key, item))
             self._put_in_tree(key, group_from_pod_group(item))
         elif isinstance(item, PodDisruptionBudget):
@@ -146,6 +147,7 @@ class ClusterState(StateQuestions):
                 self._node_changed(key)
         elif kind is PodGroup:
             self.group_makers.put(key, None)
+            self._pods.devices.changed(PodGroup, key, None)
             self._settle_again(self._settling.put_group(key, None))
             self._put_in_tree(key, None)
         elif kind is PodDisruptionBudget:
@@ -165,6 +167,7 @@ class ClusterState(StateQuestions):
         self.news.version += 1
         self.news.effects |= row_of(kind).effect
         self._pods.claims.changed(kind)
+        self._pods.devices.changed(kind, key, now)
         self._pods.controllers.changed(kind, key, now)
         self._settle_again(self._settling.changed(kind, key))
         self._pods.later.changed((kind, key))

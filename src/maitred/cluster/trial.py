@@ -12,6 +12,7 @@ import numpy as np
 
 from maitred.cluster.journal import Moved, Rows, Seated
 from maitred.cluster.load import Account, Load
+from maitred.cluster.meter import Meter
 from maitred.cluster.neighbours import Neighbours
 from maitred.cluster.nodes import Ints, Mask, NodeView
 from maitred.cluster.snapshot import Shape, Snapshot
@@ -41,17 +42,17 @@ class Trial:
         return cls(load, tuple(kind(load) for kind in SUPPLIES), Neighbours(load))
 
     @classmethod
-    def of(cls, snapshot: Snapshot) -> "Trial":
-        """The cluster as it is."""
+    def of(cls, snapshot: Snapshot, meter: Meter | None = None) -> "Trial":
+        """The cluster as it is. The meter is that of the decision that the trial is part of."""
         here = np.ones(len(snapshot.bound.node), dtype=np.bool_)
-        return cls._fresh(Load(snapshot, snapshot.nodes, snapshot.bound, True, here, []))
+        return cls._fresh(Load(snapshot, snapshot.nodes, snapshot.bound, True, here, [], meter or Meter()))
 
     @classmethod
-    def empty(cls, snapshot: Snapshot, nodes: NodeView) -> "Trial":
+    def empty(cls, snapshot: Snapshot, nodes: NodeView, meter: Meter | None = None) -> "Trial":
         """The cluster with nothing on it but what belongs to the nodes. `nodes` may have more nodes."""
         fixed = snapshot.bound.where(snapshot.bound.fixed)
         here = np.ones(len(fixed.node), dtype=np.bool_)
-        return cls._fresh(Load(snapshot, nodes, fixed, False, here, []))
+        return cls._fresh(Load(snapshot, nodes, fixed, False, here, [], meter or Meter()))
 
     def on(self, nodes: NodeView, snapshot: Snapshot | None = None) -> "Trial":
         """The same load, tentative placements included, on another view of the same nodes, which may have

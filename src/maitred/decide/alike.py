@@ -32,6 +32,8 @@ def plain(snapshot: Snapshot, view: GroupView) -> bool:
         return False
     shapes = [snapshot.shapes[shape] for shape in np.unique(view.shapes).tolist()]
     needs = [snapshot.needs[shape.needs] for shape in shapes]
+    if any(claim.claim for shape in shapes for claim in shape.devices):
+        return False  # others may share it
     return not any(shape.volumes for shape in shapes) and not any(
         need.affinity or need.anti_affinity or need.spread for need in needs
     )

@@ -7,11 +7,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from maitred.cluster.devices.served import nodes_without
 from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Ints, Mask, NodeView, total
 from maitred.cluster.selection import declaring_nodes, required_nodes, tolerated_nodes
 from maitred.cluster.snapshot import Snapshot
-from maitred.cluster.supply.devices import nodes_without
+from maitred.cluster.supply.devices import DeviceSupply
 from maitred.cluster.supply.interface import Lift
 from maitred.cluster.supply.ports import Ports
 from maitred.cluster.trial import Trial
@@ -34,7 +35,8 @@ Ahead = tuple[tuple[str, tuple[int, ...]], ...]
 """Groups, and the rows of the nodes on which they were seated before another."""
 
 
-Ill = Literal["nodes", "devices"]
+Ill = Literal["nodes", "devices", "tainted devices"]
+ALL_ILL: frozenset[Ill] = frozenset(("nodes", "devices", "tainted devices"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +67,10 @@ class Unseated:
     """What is left aside in all that is measured."""
     alone: bool = True
     """Whether each constraint, lifted alone, would seat the group."""
-    ill: frozenset[Ill] = frozenset(("nodes", "devices"))
+    ill: frozenset[Ill] = ALL_ILL
     """What of all that is unwell is in the way."""
+    mended: frozenset[int] = frozenset()
+    """The nodes on which the group would sit without it, if it would."""
 
     @property
     def holds(self) -> int:
@@ -162,8 +166,8 @@ def _lacking(trial: Trial, resource: str, requested: int, rows: Rows) -> NDArray
 def oversized(snapshot: Snapshot, context: Context, ask: Ask) -> Blocker | None:
     """Too few members are small enough for even the largest node there is, or could be."""
     templates = [template_node(template, 0) for template in context.policy.node_templates]
-    whole = snapshot.nodes.whole()
-    nodes = whole.with_nodes(templates) if templates else whole
+    well = snapshot.nodes.hoped()
+    nodes = well.with_nodes(templates) if templates else well
     fitting, worst, aside = 0, None, 0
     for shape in ask.distinct:
         requests = snapshot.needs[snapshot.shapes[shape].needs].requests
@@ -259,7 +263,7 @@ def _scarcest(unseated: Unseated) -> tuple[str, int, int]:
         requested = sum(sorted(amounts[shape] for shape in unseated.ask.shapes)[: unseated.needed])
         column = trial.nodes.resource_column(resource)
         free = 0 if column is None else total(np.maximum(trial.columns.room_of(column)[rows], 0))
-        if requested:
+        if requested and not _may_be_devices(trial.snapshot, trial.nodes, resource):
             is_other = not is_device(unseated.context.policy, resource)
             found.append((free / requested, is_other, resource, requested, free))
     _, _, resource, requested, free = min(found)
@@ -314,12 +318,19 @@ def _exclusions(unseated: Unseated, position: int, shape: int) -> dict[str, Mask
         },
         "other pods": chosen & tolerated & alone.masks[0] & ~unseated.rules.masks[position],
         "host ports": trial.supply(Ports).taken(needs.host_ports) & nodes.alive,
-        "resource claims": np.full_like(
-            nodes.alive, bool(needs.device_claims and "Devices" not in unseated.lift)
-        ),
+        "resource claims": _kept_by_claims(unseated, shape),
         "volumes": nodes.alive & ~alone.masks[0],
         "the domain of its other members": nodes.alive & ~unseated.within,
     }
+
+
+def _kept_by_claims(unseated: Unseated, shape: int) -> Mask:
+    """Nodes that the claims of a shape keep it from, whatever devices are left there: all of them where a
+    claim cannot be served, those out of reach where it has its devices."""
+    if "Devices" in unseated.lift:
+        return np.zeros_like(unseated.trial.nodes.alive)
+    (mask,) = unseated.trial.supply(DeviceSupply).fit((shape,), unseated.lift, False).masks
+    return np.zeros_like(unseated.trial.nodes.alive) if mask is None else unseated.trial.nodes.alive & ~mask
 
 
 def _domain_keys(needs: Needs) -> list[str]:

@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 
+from maitred.cluster.meter import Meter
 from maitred.decide.agenda import NOT_CUT_OFF
-from maitred.decide.seats import Meter
 from maitred.model.plan import Blocker
 from maitred.model.rotation import Rotation
 

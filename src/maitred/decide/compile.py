@@ -85,6 +85,9 @@ class _Compiler:
         rules.quotas += fit.quotas
         rules.exact &= fit.exact
         rules.sure &= fit.sure
+        rules.sure_up_to = min(rules.sure_up_to, fit.sure_up_to)
+        if fit.kinds is not None:
+            rules.kinds.append(fit.kinds)
 
     @staticmethod
     def _least(fits: list[Fit], position: int, mask: Mask) -> Ints:
@@ -206,7 +209,10 @@ class _Compiler:
 def acceptable(trial: Trial, shape: int, policy: Policy, lifted: bool = False) -> Mask:
     """Nodes that maitred manages and that the pod's own spec accepts; but for what it says about nodes and
     taints, if that is lifted."""
-    nodes, needs = trial.nodes, trial.needs(shape)
+    return acceptable_to(trial.nodes, trial.needs(shape), policy, lifted)
+
+
+def acceptable_to(nodes: NodeView, needs: Needs, policy: Policy, lifted: bool = False) -> Mask:
     judged_by = health_taints(policy) if lifted else needs.node
     key = ("acceptable", judged_by, needs.tolerations, selector_of(policy.nodes.managed))
     return nodes.derived(key, lambda: _judge_nodes(nodes, needs, policy, lifted))

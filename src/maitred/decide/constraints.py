@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 
 from maitred.cluster.selection import declaring_nodes
-from maitred.cluster.supply.devices import served_by_classes
 from maitred.cluster.supply.volumes import Volumes
 from maitred.decide.blockers import (
     NAMES_SHOWN,
@@ -18,10 +17,11 @@ from maitred.decide.blockers import (
     short_words,
 )
 from maitred.decide.closed_nodes import closer_words, closers
+from maitred.decide.devices import devices
+from maitred.decide.health import health
 from maitred.model.categories import Category
 from maitred.model.needs import SpreadTerm
 from maitred.model.plan import Blocker, Detail
-from maitred.model.policy import health_taints
 from maitred.model.words import counted
 
 
@@ -79,73 +79,6 @@ def _slice_topology(unseated: Unseated) -> Blocker:
     }
     nearest = f"{name} {column.values[room.argmax()]} has room for {int(room.max())}"
     return Blocker("Topology", f"no {name} has room for a slice of {size}; {nearest}", detail)
-
-
-def devices(unseated: Unseated) -> Blocker:
-    """Devices are not allocated yet, whether they are asked for by claims or by a resource of their class."""
-    trial, distinct = unseated.trial, unseated.ask.distinct
-    claims = sorted({c for shape in distinct for c in trial.needs(shape).device_claims})
-    served = {r: c for shape in distinct for r, c in served_by_classes(trial.load, shape).items()}
-    said = []
-    if claims:
-        said.append(
-            f"its pods ask for devices by resource claims ({names_shown(claims)}); maitred does not "
-            f"allocate such devices yet"
-        )
-    for resource, device_class in sorted(served.items()):
-        said.append(
-            f"its pods ask for {resource}, which device class {device_class} serves; maitred does not "
-            f"allocate devices of classes "
-            f"yet, and the nodes that offer {resource} themselves have room for {unseated.holds} of "
-            f"{unseated.needed}"
-        )
-    detail: Detail = {**unseated.numbers, "claims": claims, "classes": dict(sorted(served.items()))}
-    return Blocker("Devices", "; ".join(said), detail)
-
-
-def health(unseated: Unseated) -> Blocker:
-    """Nodes that are closed or unwell, and devices that are not allocatable, whichever is in the way."""
-    nodes, health = unseated.trial.nodes, health_taints(unseated.context.policy)
-    devices = _broken_devices(unseated) if "devices" in unseated.ill else []
-    ill = [sorted({t.key for t in taints} & health) for taints in nodes.taint_sets]
-    tainted = np.array([bool(keys) for keys in ill])[nodes.taint_ids] & nodes.alive
-    rows = np.flatnonzero(tainted & ("nodes" in unseated.ill or not devices))
-    states = {nodes.names[row]: ill[nodes.taint_ids[row]] for row in rows}
-    names = [
-        f"{name} ({', '.join(key.rpartition('/')[2] for key in states[name])})" for name in sorted(states)
-    ]
-    ill_words = [f"{names_shown(names)} {'is' if len(names) == 1 else 'are'} not available"] if names else []
-    ill_words += [_device_words(devices)] if devices else []
-    but = "it would fit, but " if unseated.alone else ""
-    rest = "what is left has" if devices else "the other nodes have"
-    message = f"{but}{' and '.join(ill_words)}; {rest} room for {unseated.holds} of {unseated.needed}"
-    detail = {**unseated.numbers, "nodes": sorted(states)[:NAMES_SHOWN], "unwell": len(states)}
-    if devices:
-        detail["devices"] = devices[:NAMES_SHOWN]
-    return Blocker("Health", message, detail)
-
-
-def _device_words(devices: list[Detail]) -> str:
-    """`3 of 8 nvidia.com/gpu on n2 are not allocatable`."""
-    each = [f"{one['missing']} of {one['capacity']} {one['resource']} on {one['node']}" for one in devices]
-    are = "is" if [one["missing"] for one in devices] == [1] else "are"
-    return f"{names_shown(each)} {are} not allocatable"
-
-
-def _broken_devices(unseated: Unseated) -> list[Detail]:
-    """Devices of a kind that members ask for, and that their nodes do not offer, by node."""
-    nodes, needs = unseated.trial.nodes, [unseated.trial.needs(shape) for shape in unseated.ask.distinct]
-    asked = {resource for need in needs for resource, _ in need.requests}
-    whole = nodes.whole()
-    found = list[Detail]()
-    for row in sorted(nodes.broken, key=lambda row: nodes.names[row]):
-        for resource in sorted(asked & nodes.broken[row].keys()):
-            missing = nodes.broken[row][resource]
-            all_ = int(whole.allocatable[nodes.resources.index(resource), row])
-            found.append(
-                {"node": nodes.names[row], "resource": resource, "missing": missing, "capacity": all_}
-            )
-    return found
 
 
 def affinity(unseated: Unseated) -> Blocker:

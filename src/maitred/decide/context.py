@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass, field
 
+from maitred.cluster.meter import Meter
 from maitred.cluster.supply.interface import Lift
 from maitred.decide.levels import key_of_level, name_of_level
-from maitred.decide.seats import Meter, Steps
+from maitred.decide.seats import Steps
 from maitred.model.policy import Level, Policy
 
 

@@ -1,6 +1,6 @@
 """Why a group is not seated: one constraint at a time is lifted to see whether it is the one in the way."""
 
-from collections.abc import Set
+from collections.abc import Iterator, Set
 from dataclasses import replace
 from functools import cached_property
 
@@ -11,12 +11,12 @@ from maitred.cluster.nodes import NodeView
 from maitred.cluster.parts import Parts
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.cluster.supply import CATEGORIES as OF_SUPPLIES
-from maitred.cluster.supply.devices import served_by_classes
+from maitred.cluster.supply.devices import DeviceSupply
 from maitred.cluster.supply.interface import Lift
 from maitred.cluster.trial import Trial
 from maitred.decide import blockers as say
 from maitred.decide.ask import Ask, Assignment, ask_anew, ask_at_last
-from maitred.decide.attempt import attempt
+from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.compile import (
     acceptable,
     make_rules,
@@ -24,7 +24,7 @@ from maitred.decide.compile import (
 )
 from maitred.decide.constraints import LIFTED, in_company
 from maitred.decide.context import FULL_RULES, Context, Waiver
-from maitred.decide.empty import empty_healthy_cluster
+from maitred.decide.empty import empty_healthy_cluster, hopeful
 from maitred.decide.screen import short_parts, short_words
 from maitred.decide.seating import commit
 from maitred.decide.seats import Steps
@@ -52,12 +52,12 @@ class Grounds:
     @cached_property
     def pristine(self) -> Trial:
         """The cluster before this cycle bound anything."""
-        return Trial.of(self.snapshot)
+        return Trial.of(self.snapshot, self.context.meter)
 
     @cached_property
     def well(self) -> NodeView:
         """The nodes, all of them open and well, with all their devices."""
-        return self.snapshot.nodes.whole().without_taints(health_taints(self.context.policy))
+        return self.snapshot.nodes.hoped().without_taints(health_taints(self.context.policy))
 
     @cached_property
     def open(self) -> Trial:
@@ -66,12 +66,12 @@ class Grounds:
 
     @cached_property
     def empty(self) -> Trial:
-        return empty_healthy_cluster(self.snapshot, self.context.policy)
+        return empty_healthy_cluster(self.snapshot, self.context.policy, self.context.meter)
 
     @cached_property
     def roomy(self) -> Trial:
         """The cluster with nothing on it but what belongs to its nodes."""
-        return Trial.empty(self.snapshot, self.snapshot.nodes)
+        return Trial.empty(self.snapshot, self.snapshot.nodes, self.context.meter)
 
 
 class Diagnosis:
@@ -157,7 +157,9 @@ class Diagnosis:
         full = self._too_full(ask)
         alone = [] if full else [one for one in suspects if self._fits_without({one}, ask, own)]
         if "Health" in alone:
-            unseated = replace(unseated, ill=self._ill(ask))
+            # Where devices do not count, tainted ones would do too; but what is amiss is their health.
+            alone = [one for one in alone if one != "Devices"]
+            unseated = self._with_ill(unseated)
         if alone:
             return [LIFTED[category](unseated) for category in alone]
         together, besides = self._together(suspects, ask, own, full), self._besides(unseated)
@@ -166,14 +168,31 @@ class Diagnosis:
         room = say.shortage(self._once_ready(unseated, besides))
         return [room, *self._named(unseated, together | besides, [room.category])]
 
-    def _ill(self, ask: Ask) -> frozenset[say.Ill]:
-        """What of all that is unwell is in the way: devices alone, nodes alone, or only both together."""
+    def _with_ill(self, unseated: say.Unseated) -> say.Unseated:
+        """What of all that is unwell is in the way, and where the group would sit without it."""
+        for ill, view, waiver in self._well_again(unseated.ask):
+            seats = self._seats(self.trial.on(view), unseated.ask, waiver)
+            if seats:
+                rows = frozenset(row for _, row in quorum_of(unseated.ask, seats))
+                return replace(unseated, ill=ill, mended=rows)
+        return unseated
+
+    def _well_again(self, ask: Ask) -> Iterator[tuple[frozenset[say.Ill], NodeView, Waiver]]:
+        """Devices alone, nodes alone, both together, tainted devices, or only all of these. Devices that are
+        counted go before those of which nobody says how many there are."""
         nodes, taints = self.trial.nodes, health_taints(self.context.policy)
-        views: dict[say.Ill, NodeView] = {"devices": nodes.whole(), "nodes": nodes.without_taints(taints)}
-        for ill, view in views.items():
-            if view is not nodes and self._fits(self.trial.on(view), ask, FULL_RULES):
-                return frozenset({ill})
-        return frozenset(views)
+        whole, hoped, open_ = nodes.whole(), nodes.hoped(), nodes.without_taints(taints)
+        for well in (whole,) if hoped is whole else (whole, hoped):
+            if well is not nodes:
+                yield frozenset({"devices"}), well, FULL_RULES
+            if open_ is not nodes and well is whole:
+                yield frozenset({"nodes"}), open_, FULL_RULES
+            if well is not nodes and open_ is not nodes:
+                yield frozenset({"devices", "nodes"}), well.without_taints(taints), FULL_RULES
+        if self._minds_taints(ask):
+            without = Waiver(frozenset({"Health"}))
+            yield frozenset({"tainted devices"}), nodes, without
+            yield say.ALL_ILL, self.grounds.well, without
 
     def _once_ready(self, unseated: say.Unseated, besides: Set[Category]) -> say.Unseated:
         """The same with what is not ready yet left aside, which closes every node: how full they are is
@@ -203,8 +222,6 @@ class Diagnosis:
     def _too_full(self, ask: Ask) -> bool:
         """Whether there was too little room before the cycle began, were every node open to the group. Then
         no constraint that is lifted helps, which sums tell sooner than to lift one after the other."""
-        if self._served_by_classes(ask):
-            return False
         rooms = [(shape, int(self.grounds.open.columns.copies(shape).sum())) for shape in ask.distinct]
         return sum(min(room, ask.shapes.count(shape)) for shape, room in rooms) < ask.need
 
@@ -235,17 +252,15 @@ class Diagnosis:
         for supply in self.trial.supplies:
             if supply.category is not None and any(map(supply.asked_by, ask.distinct)):
                 suspects.add(supply.category)
-        if self._served_by_classes(ask):
-            suspects.add("Devices")
-        if self.grounds.well is not self.trial.nodes:
+        if self.grounds.well is not self.trial.nodes or self._minds_taints(ask):
             suspects.add("Health")
         if self._has_affinity(ask):
             suspects.add("Affinity")
         return in_order(suspects)
 
-    def _served_by_classes(self, ask: Ask) -> bool:
-        """Whether some member asks for devices of a class by a resource."""
-        return any(served_by_classes(self.trial.load, shape) for shape in ask.distinct)
+    def _minds_taints(self, ask: Ask) -> bool:
+        """Whether devices that members could have by claims are tainted."""
+        return any(map(self.trial.supply(DeviceSupply).minds_taints, ask.distinct))
 
     def _has_affinity(self, ask: Ask) -> bool:
         """Whether it closes any node, were nothing else in the way, or ties members to each other."""
@@ -297,10 +312,13 @@ class Diagnosis:
         return fitted
 
     def _fits(self, trial: Trial, ask: Ask, waiver: Waiver) -> bool:
+        return bool(self._seats(trial, ask, waiver))
+
+    def _seats(self, trial: Trial, ask: Ask, waiver: Waiver) -> Assignment:
         steps = self._few_steps()
         found = attempt(trial, ask, self.context, steps, waiver)
         self.exhausted |= steps.exhausted
-        return bool(found)
+        return found or []
 
     def _nearest(self, ask: Ask, lift: Lift = frozenset()) -> Assignment:
         """As many members as can be seated together now."""
@@ -335,7 +353,7 @@ class Diagnosis:
 
     def _never(self, ask: Ask) -> bool:
         steps = self.context.steps()
-        waiver = Waiver(frozenset({"Devices"}), others_may_help=True)
-        found = attempt(self.grounds.empty, ask, self.context, steps, waiver)
+        empty = self.grounds.empty
+        found = attempt(empty, ask, self.context, steps, hopeful(empty, ask))
         self.exhausted |= steps.exhausted
         return not found and not steps.exhausted

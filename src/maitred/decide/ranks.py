@@ -17,6 +17,7 @@ from operator import ne, sub
 
 import numpy as np
 
+from maitred.cluster.meter import Meter
 from maitred.cluster.nodes import Codes, NodeView
 from maitred.cluster.parts import Parts
 from maitred.cluster.snapshot import JOB_SPAN, NO_INDEX, GroupView, MemberOrder, RunningMember
@@ -24,7 +25,7 @@ from maitred.decide.ask import Assignment
 from maitred.decide.context import Context
 from maitred.decide.levels import codes_of
 from maitred.decide.ranks_along import MOST_LOOKS, Neighbours, fewest_crossings, tried
-from maitred.decide.seats import Meter, Steps
+from maitred.decide.seats import Steps
 from maitred.decide.slices import slice_numbers
 from maitred.model.group import TopologyRequest
 from maitred.model.policy import Level

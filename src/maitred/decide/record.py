@@ -193,7 +193,7 @@ class CycleRecord:
         self.snapshot, self.scope, self.now = snapshot, scope, now
         self.context = Context(policy, known_levels(policy, snapshot))
         self.budget = Budget(scope.rotation, self.context.meter, policy.search.steps)
-        self.trial = Trial.of(snapshot)
+        self.trial = Trial.of(snapshot, self.context.meter)
         """The cluster with all that the cycle has given away so far."""
         self.promises = Promises(snapshot, self.context, now)
         self.grounds = Grounds(snapshot, self.context)

@@ -12,7 +12,7 @@ import numpy as np
 
 from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Codes, Ints, Mask
-from maitred.cluster.supply.fit import Company, Conflict, Quota, Room
+from maitred.cluster.supply.fit import UNLIMITED, Company, Conflict, Quota, Room
 from maitred.cluster.trial import Trial
 from maitred.decide.seats import Seats
 
@@ -84,6 +84,10 @@ class Rules:
     """Whether every supply says that copies and rooms are all there is to it."""
     sure: bool = True
     """Whether members who hold to all this are served for certain."""
+    sure_up_to: int = UNLIMITED
+    """For more members than that a supply gave up to look for room: that they do not fit is not proven."""
+    kinds: list[Codes] = field(default_factory=list)
+    """Nodes with the same number are alike in what one of the supplies minds and does not say otherwise."""
     bound: DomainBound | None = field(default=None, init=False)
     """What was asked for last: mostly it is asked for twice."""
     _hospitable: Mask | None = field(default=None, init=False)

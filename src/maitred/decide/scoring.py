@@ -1,7 +1,8 @@
 """Which nodes come first when several would do. `docs/design/scoring.md` has the reasons.
 
 The order is one integer per node, compared as a whole: small comes first. From the highest bits down it says:
-pack devices, and keep pods without devices off nodes that have some; then the preferences that users state;
+pack devices, or lose least of what shares of devices are worth, and keep pods without devices off nodes that
+have some; then the preferences that users state;
 then, for pods without devices, break no idle node while a used one will do; the tightest fit; the name.
 """
 
@@ -13,6 +14,7 @@ from maitred.cluster.selection import in_term
 from maitred.cluster.trial import Trial
 from maitred.decide.compile import occupied_domains
 from maitred.decide.rules import Rules
+from maitred.decide.shares.placing import share_loss
 from maitred.model.needs import Needs
 from maitred.model.node import tolerates_all
 from maitred.model.policy import Policy, is_device
@@ -37,6 +39,8 @@ def seating_order(trial: Trial, shape: int, copies: Ints, rows: Rows, policy: Po
         for column in wanted[1:]:
             free += trial.columns.free[column][rows]
         pack = within(free, 0, (1 << PACK_BITS) - 1)
+    elif (loss := share_loss(trial, shape, rows, policy)) is not None:
+        pack = within(np.unique(loss, return_inverse=True)[1], 0, (1 << PACK_BITS) - 1)
     else:
         pack = device_nodes(nodes, policy)[rows].astype(np.int64)
         fit |= idle_nodes(trial)[rows].astype(np.int64) << FIT_BITS
@@ -80,7 +84,7 @@ def device_columns(nodes: NodeView, policy: Policy) -> tuple[int, ...]:
 def device_nodes(nodes: NodeView, policy: Policy) -> Mask:
     columns = list(device_columns(nodes, policy))
     key = ("device_nodes", policy.devices.resources)
-    return nodes.derived(key, lambda: np.any(nodes.allocatable[columns] > 0, axis=0))
+    return nodes.derived(key, lambda: np.any(nodes.hoped().allocatable[columns] > 0, axis=0))
 
 
 def idle_nodes(trial: Trial) -> Mask:

@@ -296,6 +296,9 @@ class SeatSearch:
         for spread in [spread for spreads in self.spreads for spread in spreads]:
             for place in self.places:
                 traits[place].append((spread.codes[place], spread.counted[place]))
+        for kinds in self.rules.kinds:
+            for place, row in enumerate(self.rows):
+                traits[place].append(int(kinds[row]))
         return [numbers.setdefault(tuple(trait), len(numbers)) for trait in traits]
 
     # -- the end ---------------------------------------------------------------------------------------

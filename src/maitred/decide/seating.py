@@ -7,7 +7,7 @@ import numpy as np
 
 from maitred.cluster.journal import Rows, Seated
 from maitred.cluster.nodes import Codes, Ints, Mask, NodeView
-from maitred.cluster.supply.devices import served_by_classes
+from maitred.cluster.supply.devices import DeviceSupply
 from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment, hand_out
 from maitred.decide.compile import acceptable, looks_of_rules, make_rules
@@ -16,7 +16,7 @@ from maitred.decide.levels import Ladder, codes_inside, codes_of, position_of
 from maitred.decide.place import place
 from maitred.decide.rules import Rules
 from maitred.decide.scoring import has_soft_company
-from maitred.decide.seats import PASS, Steps
+from maitred.decide.seats import PASS, Demand, Steps
 
 
 def required_domain(trial: Trial, ask: Ask, context: Context, waiver: Waiver) -> Mask | None:
@@ -44,8 +44,17 @@ def seat_within(
     """Seats on these nodes for at least `ask.need` members, and as many more as fit."""
     if _too_full(trial, ask, within, context, waiver):
         return None
-    rules, ladder = rules_for(trial, ask, context, waiver), make_ladder(trial.nodes, ask, context, waiver)
-    seats = place(rules, within, ladder, ask.demand(), context.policy, steps)
+    ladder, devices = make_ladder(trial.nodes, ask, context, waiver), trial.supply(DeviceSupply)
+    seats, demand = None, ask.demand()
+    if any(map(devices.has_choices, ask.distinct)):
+        with devices.first_choices():
+            rules = rules_for(trial, ask, context, waiver)
+        everyone = Demand(demand.counts, demand.want, demand.want)
+        seats = place(rules, within, ladder, everyone, context.policy, steps)
+    if seats is None:
+        rules = rules_for(trial, ask, context, waiver)
+        seats = place(rules, within, ladder, demand, context.policy, steps)
+        steps.exhausted |= demand.want > rules.sure_up_to and seats is None
     if seats is None:
         return None
     found = hand_out(ask, seats, any_order=not rules.ordered)
@@ -85,8 +94,6 @@ def _seat_one_by_one(
 def _too_full(trial: Trial, ask: Ask, within: Mask, context: Context, waiver: Waiver) -> bool:
     """Whether the nodes that accept its pods have too little room for the group, were there no other rules.
     Most who wait wait for room, and this is seen sooner than rules are made."""
-    if "Devices" in waiver.lift and any(served_by_classes(trial.load, shape) for shape in ask.distinct):
-        return False
     context.meter.take(PASS + len(within) * len(ask.distinct))
     room, lifted = 0, "Affinity" in waiver.lift
     for shape, count in zip(ask.distinct, ask.demand().counts, strict=True):

@@ -1,33 +1,13 @@
 """Seats: which member sits where, in an order that passes every filter one by one."""
 
-import math
 from dataclasses import dataclass, field
 
 from maitred.cluster.journal import Rows
+from maitred.cluster.meter import Meter
 from maitred.cluster.nodes import Ints
 
 PASS = 1_000
 """What a pass over nodes costs at least, in looks: on few nodes it takes hardly less time."""
-
-
-@dataclass(slots=True)
-class Meter:
-    """Counts all work of a cycle that grows with what users ask for, in looks at one node for one shape.
-
-    One look takes about as long as any other, a few dozen nanoseconds, whoever counts it: the search in plain
-    lists, or a pass over columns. It is counted, never timed, so that the same input gives the same answer.
-    """
-
-    spent: int = 0
-    until: float = math.inf
-    """Where the examination of the group at hand has to end."""
-
-    def take(self, looks: int) -> None:
-        self.spent += looks
-
-    @property
-    def over(self) -> bool:
-        return self.spent >= self.until
 
 
 @dataclass(slots=True)

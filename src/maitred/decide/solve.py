@@ -28,6 +28,7 @@ def solve(
     When none was found although there may be one, the steps say that they were exhausted.
     """
     rows = among[rules.hospitable[among]]
+    steps.exhausted |= demand.want > rules.sure_up_to
     if len(rules.shapes) == 1 and rules.simple:
         most = min(demand.want, int(rules.copies[0][rows].sum()))
         return fill(rules, 0, rows, most, ladder, policy) if most >= max(1, demand.need) else None

@@ -15,13 +15,23 @@ from maitred.cluster.parts import Branch, Parts
 from maitred.cluster.snapshot import LaterMembers
 from maitred.decide.ask import Assignment
 from maitred.decide.budget import EXPLAINING
+from maitred.decide.claims import allocate_claims
 from maitred.decide.levels import shared_domains
 from maitred.decide.preemption.promises import not_before
 from maitred.decide.record import CycleRecord, Taken, TriedGroup
 from maitred.decide.screen import invalid_blocker
 from maitred.decide.volumes import choose_volumes, each_once
 from maitred.model.categories import CATEGORIES
-from maitred.model.plan import Bind, Blocker, GroupVerdict, KeptRoom, Plan, Verdict, VolumeChoice
+from maitred.model.plan import (
+    Bind,
+    Blocker,
+    ClaimAllocation,
+    GroupVerdict,
+    KeptRoom,
+    Plan,
+    Verdict,
+    VolumeChoice,
+)
 from maitred.model.words import counted
 
 
@@ -44,6 +54,7 @@ class Verdicts:
         return Plan(
             binds=tuple(chain.from_iterable(self._binds(group, group.seated) for group in seated)),
             volumes=self._volumes,
+            claims=self._claims,
             groups=tuple(chain.from_iterable(self.with_parts(group, self._bare(group)) for group in seated)),
         )
 
@@ -56,6 +67,7 @@ class Verdicts:
             nominations=tuple(chain.from_iterable(self._binds(group, group.promised) for group in groups)),
             evictions=tuple(promises.evictions()),
             volumes=self._volumes,
+            claims=self._claims,
             holds=tuple(self._holds()),
             groups=tuple(chain.from_iterable(map(self.with_parts, groups, verdicts))),
             wake_at=None if promises.wake_at is None else not_before(promises.wake_at),
@@ -96,6 +108,15 @@ class Verdicts:
             entries = (place for _, place in group.places if not place.held)
             found += choose_volumes(self.record.trial, group.view, group.seated, entries)
         return tuple(each_once(found))
+
+    @cached_property
+    def _claims(self) -> tuple[ClaimAllocation, ...]:
+        """Devices for the claims of all who are bound, found together."""
+        served = (
+            (group.view, group.seated, [place for _, place in group.places if not place.held])
+            for group in self._as_served()
+        )
+        return tuple(allocate_claims(self.record.trial, served, self.record.context.policy))
 
     def _verdicts(self) -> list[GroupVerdict]:
         """In the order of the groups. Who came last is looked at first: the groups that had their turns with

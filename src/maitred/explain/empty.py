@@ -9,6 +9,7 @@ from maitred.decide.ask import Ask, Assignment, ask_anew
 from maitred.decide.attempt import attempt
 from maitred.decide.context import Context, Waiver
 from maitred.decide.diagnose import Diagnosis, Grounds
+from maitred.decide.empty import hopeful
 from maitred.model.plan import Blocker
 
 
@@ -24,14 +25,12 @@ class _Emptied(Diagnosis):
         return self._blockers(ask_anew(view), (), ())[0]
 
     def _fits(self, trial: Trial, ask: Ask, waiver: Waiver) -> bool:
-        return super()._fits(trial, ask, hopeful(waiver.lift))
+        return super()._fits(trial, ask, hopeful(trial, ask, waiver.lift))
 
     def _nearest(self, ask: Ask, lift: Lift = frozenset()) -> Assignment:
         steps = self.context.steps()
-        found = attempt(self.trial, replace(ask, need=1), self.context, steps, hopeful(lift)) or []
+        found = (
+            attempt(self.trial, replace(ask, need=1), self.context, steps, hopeful(self.trial, ask, lift))
+            or []
+        )
         return found[: ask.need - 1]
-
-
-def hopeful(lift: Lift) -> Waiver:
-    """What is impossible is proven whatever claims there are, and with all company that may still come."""
-    return Waiver(lift | {"Devices"}, others_may_help=True)

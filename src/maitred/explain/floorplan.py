@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Literal, TypeVar
 
+from maitred.cluster.devices.hardware import DeviceKind, Tally
 from maitred.explain.tenant_words import as_told_at_home
 from maitred.explain.verdicts import blocker_words
-from maitred.model.group import PodGroup, group_from_pod_group
+from maitred.model.group import PodGroup, PodGroupStatus, group_from_pod_group
 from maitred.model.job import Job
 from maitred.model.membership import (
     POD_GROUP,
@@ -35,7 +36,9 @@ from maitred.model.plan import GroupVerdict, Verdict
 from maitred.model.pod import Pod, PodStatus
 from maitred.model.policy import Policy, is_device
 from maitred.model.quantity import CPU
+from maitred.model.reports import SaidCondition
 from maitred.model.requests import pod_requests
+from maitred.model.unwell import Cause, unwell_devices
 from maitred.model.words import counted
 
 WIDE_LEVELS = ("block", "zone")
@@ -49,16 +52,10 @@ _POLICY = Policy()
 T = TypeVar("T", bound=Object)
 
 Outcome = Verdict | Literal["Finished"]
+ClaimableByNode = Mapping[str, Mapping[DeviceKind, Tally]]
+NO_CLAIMABLE: ClaimableByNode = {}
 Standing = Literal["waiting", "seated", "succeeded", "failed", "leaving"]
 Openness = Literal["open", "closed", "lost"]
-
-
-class SaidCondition(Lean, frozen=True):
-    type: str = ""
-    status: str = ""
-    reason: str = ""
-    message: str = ""
-    last_transition_time: Timestamp | None = None
 
 
 class FloorPodStatus(PodStatus, frozen=True):
@@ -71,7 +68,7 @@ class FloorPod(Pod, frozen=True):
     status: FloorPodStatus = FloorPodStatus()
 
 
-class FloorGroupStatus(Lean, frozen=True):
+class FloorGroupStatus(PodGroupStatus, frozen=True):
     conditions: tuple[SaidCondition, ...] = ()
 
 
@@ -104,6 +101,10 @@ class FloorNode(Lean, frozen=True):
     openness: Openness
     resource: str
     total: int
+    """With what is unwell."""
+    unwell: int = 0
+    cause: Cause | None = None
+    """Why; None where all are well."""
 
 
 class Spot(Lean, frozen=True, omit_defaults=False):
@@ -112,8 +113,12 @@ class Spot(Lean, frozen=True, omit_defaults=False):
     node: str
     openness: Openness
     resource: str
+    """Or the driver of devices that claims are for."""
     free: int
     total: int
+    unwell: int
+    """Of the total, those that the device plugin does not offer, or that are tainted."""
+    cause: Cause | None
 
 
 class Rack(Lean, frozen=True, omit_defaults=False):
@@ -188,11 +193,19 @@ def standing(pod: Pod) -> Standing:
 
 
 def table_of(node: Node) -> FloorNode:
-    amounts = allocatable(node)
-    devices = sorted(resource for resource in amounts if amounts[resource] and is_device(_POLICY, resource))
+    amounts, unwell = allocatable(node), unwell_devices(node)
+    there = {resource for resource in amounts if amounts[resource]} | unwell.keys()
+    devices = sorted(resource for resource in there if is_device(_POLICY, resource))
     resource = devices[0] if devices else CPU
+    ill = unwell.get(resource)
     return FloorNode(
-        node.metadata.name, node.metadata.labels, openness(node), resource, amounts.get(resource, 0)
+        name=node.metadata.name,
+        labels=node.metadata.labels,
+        openness=openness(node),
+        resource=resource,
+        total=amounts.get(resource, 0) + (ill.unwell if ill else 0),
+        unwell=ill.unwell if ill else 0,
+        cause=ill.cause if ill else None,
     )
 
 
@@ -250,12 +263,17 @@ class Declared:
 
 
 def floor_of(
-    tables: Iterable[FloorNode], members: Iterable[FloorMember], declared: Declared, decided: FloorVerdicts
+    tables: Iterable[FloorNode],
+    members: Iterable[FloorMember],
+    declared: Declared,
+    decided: FloorVerdicts,
+    claimable: ClaimableByNode = NO_CLAIMABLE,
 ) -> ClusterFloor:
+    """`claimable`: the devices of each node that claims are for."""
     tables, members = sorted(tables, key=lambda table: table.name), list(members)
     places = Places(tables)
     found = tuple(rows(members, declared, places, decided))
-    return ClusterFloor(tuple(racks(tables, members, places)), found)
+    return ClusterFloor(tuple(racks(tables, members, places, claimable)), found)
 
 
 class Places:
@@ -285,19 +303,40 @@ def first_called(names: Iterable[str], keys: Sequence[str]) -> str:
 # -- nodes -------------------------------------------------------------------------------------------------
 
 
-def racks(tables: Sequence[FloorNode], members: Iterable[FloorMember], places: Places) -> Iterator[Rack]:
+def racks(
+    tables: Sequence[FloorNode],
+    members: Iterable[FloorMember],
+    places: Places,
+    claimable: ClaimableByNode = NO_CLAIMABLE,
+) -> Iterator[Rack]:
     taken: dict[str, Counter[str]] = {}
     for member in members:
         if member.node and member.standing in ("seated", "leaving"):
             taken.setdefault(member.node, Counter()).update(member.needs)
     by_place = sorted(tables, key=lambda table: [natural(name) for name in (*places.of(table), table.name)])
     for (block, rack), inside in groupby(by_place, key=places.of):
-        yield Rack(block, rack, tuple(spot(table, taken.get(table.name, Counter())) for table in inside))
+        yield Rack(
+            block,
+            rack,
+            tuple(
+                spot(table, taken.get(table.name, Counter()), claimable.get(table.name, {}))
+                for table in inside
+            ),
+        )
 
 
-def spot(table: FloorNode, taken: Counter[str]) -> Spot:
-    free = max(table.total - taken[table.resource], 0)
-    return Spot(table.name, table.openness, table.resource, free, table.total)
+def spot(table: FloorNode, taken: Counter[str], claimable: Mapping[DeviceKind, Tally]) -> Spot:
+    """Devices of the driver that has most of them count on a node whose device plugins offer none."""
+    if table.resource == CPU and claimable:
+        drivers = dict[str, Tally]()
+        for kind, tally in claimable.items():
+            drivers[kind.driver] = drivers.get(kind.driver, Tally()).plus(tally)
+        driver = min(drivers, key=lambda name: (-drivers[name].total, name))
+        found = drivers[driver]
+        cause: Cause | None = "Unhealthy" if found.tainted else None
+        return Spot(table.name, table.openness, driver, found.free, found.total, found.tainted, cause)
+    free = max(table.total - table.unwell - taken[table.resource], 0)
+    return Spot(table.name, table.openness, table.resource, free, table.total, table.unwell, table.cause)
 
 
 def natural(name: str) -> list[tuple[int, str]]:

@@ -11,6 +11,7 @@ from rich.text import Text
 from maitred.explain.floorplan import ClusterFloor, FloorRow, Rack, Spot, natural
 from maitred.explain.tables import GAP, STYLES, Cell, aligned
 from maitred.model.quantity import CPU
+from maitred.model.unwell import Cause
 from maitred.model.words import counted, printable
 
 HEADER = ("GROUP", "VERDICT", "PLACED", "QUORUM", "WHERE", "SINCE", "WHY")
@@ -20,6 +21,12 @@ LOST, CLOSED, MANY = "x", "-", "+"
 MOST_PLACES = 3
 MOST_ALONE = 20
 """Lone pods that are seated or finished; of more, only their number is told."""
+MOST_UNWELL = 3
+CAUSES: dict[Cause, str] = {
+    "Unhealthy": "",
+    "NotAnswering": " (the plugin is not answering, or all are unwell)",
+    "NotRegistered": " (the plugin is not registered)",
+}
 USUAL_WIDTH = 100
 SMALLEST_TABLE = 4
 """Lines: the header, two groups, and how many more there are."""
@@ -65,6 +72,7 @@ def map_lines(racks: Sequence[Rack], width: int) -> Iterator[Text]:
     widest = max(len(cell) for _, cell in cells)
     for block, inside in groupby(cells, key=lambda cell: cell[0]):
         yield from block_lines(block, [cell for _, cell in inside], widest, width)
+    yield from unwell_line(racks)
     yield Text(totals(racks))
     yield Text(f"{LEGEND}, {MANY} more than 9, {LOST} lost, {CLOSED} cordoned.", "dim")
 
@@ -96,20 +104,38 @@ def character(spot: Spot) -> Text:
         return Text(LOST, "red") if spot.openness == "lost" else Text(CLOSED, "yellow")
     free = spot.free * 10 // max(spot.total, 1) if spot.resource == CPU else spot.free
     free = min(free, 9) if spot.resource == CPU else free
-    return Text(
-        str(free) if free <= 9 else MANY, "green" if spot.free == spot.total else "" if free else "dim"
-    )
+    colour = "red" if spot.cause else "green" if spot.free == spot.total else "" if free else "dim"
+    return Text(str(free) if free <= 9 else MANY, colour)
+
+
+def unwell_line(racks: Sequence[Rack]) -> Iterator[Text]:
+    """The nodes with devices that are unwell, and how many; the first few of many."""
+    ill = [spot for rack in racks for spot in rack.nodes if spot.cause]
+    if ill:
+        shown = [unwell_words(spot) for spot in ill[:MOST_UNWELL]]
+        rest = len(ill) - MOST_UNWELL
+        more = [counted(rest, "more node")] if rest > 0 else []
+        yield Text(f"Unwell: {'; '.join([*shown, *more])}.", "red")
+
+
+def unwell_words(spot: Spot) -> str:
+    amount = f"{spot.unwell} of {spot.total} {spot.resource}" if spot.unwell else spot.resource
+    return f"{amount} on {printable(spot.node)}{CAUSES[spot.cause or 'Unhealthy']}"
 
 
 def totals(racks: Sequence[Rack]) -> str:
     spots = [spot for rack in racks for spot in rack.nodes]
-    total, free = Counter[str](), Counter[str]()
+    total, free, ill = Counter[str](), Counter[str](), Counter[str]()
     for spot in spots:
         if spot.resource != CPU:
             total[spot.resource] += spot.total
+            ill[spot.resource] += spot.unwell
             free[spot.resource] += spot.free if spot.openness == "open" else 0
     states = Counter(spot.openness for spot in spots)
-    parts = [f"{free[resource]} of {total[resource]} {resource} free" for resource in sorted(total)]
+    parts = [
+        f"{free[one]} of {total[one]} {one} free" + (f", {ill[one]} unwell" if ill[one] else "")
+        for one in sorted(total)
+    ]
     unwell = [f"{states[state]} {state}" for state in ("lost", "closed") if states[state]]
     nodes = counted(len(spots), "node") + (f" ({', '.join(unwell)})" if unwell else "")
     return f"{'; '.join([nodes, *parts])}."

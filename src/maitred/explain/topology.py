@@ -23,12 +23,13 @@ are `unwell`. `candidates` are label keys that look like levels, looked for only
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from maitred.cluster.devices.counted import by_driver, claimable_devices
 from maitred.cluster.nodes import Ints, Mask, NodeView
 from maitred.cluster.selection import REPELLING
 from maitred.cluster.snapshot import Snapshot
@@ -71,6 +72,8 @@ class Domain(Record, frozen=True):
     allocatable: dict[str, str]
     free: dict[str, str]
     domains: tuple["Domain", ...] = ()
+    unwell_devices: dict[str, int] = {}
+    """By driver: devices that claims are for, that are tainted and not in use."""
 
 
 class Problem(Record, frozen=True):
@@ -121,16 +124,24 @@ class DomainSums:
         self.nodes, self.policy = snapshot.nodes, policy
         self.well = open_and_well(snapshot.nodes, health_taints(policy))
         left: Ints = np.maximum(snapshot.nodes.allocatable - snapshot.used, 0)
-        self.free = left * self.well
-        self.columns = self._telling_columns()
+        claimable = by_driver(claimable_devices(snapshot))
+        self.have: Ints = np.vstack((snapshot.nodes.allocatable, *(one.total for one in claimable.values())))
+        self.free: Ints = np.vstack((left, *(one.free for one in claimable.values()))) * self.well
+        self.unwell = {driver: one.unwell for driver, one in claimable.items() if one.unwell.any()}
+        self.columns = self._telling_columns(list(claimable))
 
-    def _telling_columns(self) -> dict[str, int]:
+    def _telling_columns(self, drivers: Sequence[str]) -> dict[str, int]:
         """The resources that tell most of a domain, and where they stand: devices, then cpu and memory."""
         nodes = self.nodes
         there = [name for name, have in zip(nodes.resources, nodes.allocatable, strict=True) if have.any()]
         devices = sorted(name for name in there if is_device(self.policy, name))
-        shown = [*devices, *(name for name in (CPU, MEMORY) if name in there)]
-        return {name: nodes.resources.index(name) for name in shown}
+        claimed = {driver: len(nodes.resources) + place for place, driver in enumerate(drivers)}
+        others = (name for name in (CPU, MEMORY) if name in there)
+        return {
+            **{name: nodes.resources.index(name) for name in devices},
+            **claimed,
+            **{name: nodes.resources.index(name) for name in others},
+        }
 
     def amounts(self, columns: Ints, rows: Rows) -> dict[str, str]:
         return {name: text(name, int(columns[place, rows].sum())) for name, place in self.columns.items()}
@@ -177,10 +188,15 @@ class DomainSums:
             domain=name,
             nodes=len(rows),
             unwell=self.count_unwell(rows),
-            allocatable=self.amounts(self.nodes.allocatable, rows),
+            allocatable=self.amounts(self.have, rows),
             free=self.amounts(self.free, rows),
             domains=inner,
+            unwell_devices=self._unwell_devices(rows),
         )
+
+    def _unwell_devices(self, rows: Rows) -> dict[str, int]:
+        found = {driver: int(unwell[rows].sum()) for driver, unwell in self.unwell.items()}
+        return {driver: count for driver, count in found.items() if count}
 
     # -- what is wrong ---------------------------------------------------------------------------------
 

@@ -56,10 +56,15 @@ def domain_row(depth: int, domain: Domain, resources: Sequence[str]) -> Sequence
     name = f"no {domain.level}" if domain.domain is None else f"{domain.level} {domain.domain}"
     nodes = str(domain.nodes) if not domain.unwell else f"{domain.nodes} ({domain.unwell} unhealthy)"
     free = [
-        f"{short(resource, domain.free.get(resource, '0'))} of {short(resource, have)}"
+        f"{short(resource, domain.free.get(resource, '0'))} of {short(resource, have)}{ill(domain, resource)}"
         for resource, have in ((name, domain.allocatable.get(name, "0")) for name in resources)
     ]
     return (INDENT * depth + name, nodes, *free)
+
+
+def ill(domain: Domain, resource: str) -> str:
+    count = domain.unwell_devices.get(resource, 0)
+    return f", {count} unwell" if count else ""
 
 
 def problem_lines(topology: TopologyReport, width: int | None) -> Iterator[Text]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import UNSET, UnsetType
 
@@ -165,6 +165,24 @@ class NominationPatch(Lean, frozen=True):
 
 def nomination(uid: str, node: str) -> bytes:
     return encode(NominationPatch(WrittenMeta(uid=uid), Nomination(node)))
+
+
+class NamedClaim(Lean, frozen=True):
+    resource_claim_name: str
+    request_mappings: Sequence[Mapping[str, Any]]
+
+
+class NamedClaimStatus(Lean, frozen=True):
+    extended_resource_claim_status: NamedClaim
+
+
+class NamedClaimPatch(Lean, frozen=True):
+    metadata: WrittenMeta
+    status: NamedClaimStatus
+
+
+def extended_claim(uid: str, claim: str, mappings: Sequence[Mapping[str, Any]]) -> bytes:
+    return encode(NamedClaimPatch(WrittenMeta(uid=uid), NamedClaimStatus(NamedClaim(claim, mappings))))
 
 
 class MarkedMeta(Lean, frozen=True):

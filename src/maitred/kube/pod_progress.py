@@ -15,13 +15,13 @@ from maitred.explain.why.seen import (
     SeenEvent,
     SeenJob,
     SeenLease,
-    SeenPod,
 )
 from maitred.kube.client import Client
 from maitred.kube.errors import ApiError, KubeError
 from maitred.kube.lists import list_all
 from maitred.kube.resources import EVENTS, JOBS, LEASES, PODS
 from maitred.model.group import PodGroup
+from maitred.model.reports import SeenPod
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from maitred.model.group import CompositePodGroup, PodGroup
+from maitred.model.devices.claims import ResourceClaim
+from maitred.model.group import CompositePodGroup, PodGroup, PodGroupStatus
 from maitred.model.job import Job, JobSpec, JobStatus
 from maitred.model.manifest.errors import field_error
 from maitred.model.manifest.parsing import without_nulls
@@ -56,7 +57,15 @@ class WatchedPod(Pod, frozen=True, kw_only=True):
     status: WatchedPodStatus = WatchedPodStatus()
 
 
-class GroupStatus(Lean, frozen=True):
+class WatchedClaimMeta(WatchedMeta, frozen=True):
+    finalizers: tuple[str, ...] = ()
+
+
+class WatchedClaim(ResourceClaim, frozen=True, kw_only=True):
+    metadata: WatchedClaimMeta
+
+
+class GroupStatus(PodGroupStatus, frozen=True):
     conditions: tuple[Condition, ...] = ()
 
 

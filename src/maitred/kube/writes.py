@@ -7,7 +7,7 @@ Sentences that are written into a namespace name nothing of any other: each pass
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -131,6 +131,13 @@ class Writer:
         body = bodies.volume_patch(found.metadata.resource_version, BOUND_BY_CONTROLLER, owner)
         return await self._write("PATCH", path, body, DONE, judge, MERGE_PATCH)
 
+    async def name_claim(
+        self, namespace: str, name: str, uid: str, claim: str, mappings: Sequence[Mapping[str, Any]]
+    ) -> Done | Refused | Unknown:
+        """Say in the status of a pod which claim has the devices that it asks for by a resource."""
+        path, body = PODS.path(namespace, name, "status"), bodies.extended_claim(uid, claim, mappings)
+        return await self._write("PATCH", path, body, DONE, by_its_answer, STRATEGIC_MERGE_PATCH)
+
     async def nominate(self, namespace: str, name: str, uid: str, node: str) -> Done | Refused | Unknown:
         """Say which node the pod is to have once there is room; an empty name takes that back."""
         path = PODS.path(namespace, name, "status")
@@ -187,7 +194,7 @@ class Writer:
         value = kind.value if annotation is not None else not kind.value
         for _ in range(ATTEMPTS):
             try:
-                found = await self._get_if_there(path, FoundOwner)
+                found = await self.read(path, FoundOwner)
             except KubeError as error:
                 return refusal(error) or Unknown(str(error))
             if found is None:
@@ -263,15 +270,27 @@ class Writer:
         judge: Callable[[KubeError], Awaitable[S | Refused | None]],
         content_type: str = JSON,
     ) -> S | Refused | Unknown:
-        """Send it until it is done or refused. The judge says what a failure means; None: send it again."""
+        """`send`, where nothing in the answer of the server matters."""
+        outcome = await self.send(verb, path, body, judge, content_type)
+        return done if isinstance(outcome, bytes) else outcome
+
+    async def send(
+        self,
+        verb: str,
+        path: str,
+        body: bytes,
+        judge: Callable[[KubeError], Awaitable[S | Refused | None]],
+        content_type: str = JSON,
+    ) -> bytes | S | Refused | Unknown:
+        """Send it until it is done or refused; the server's answer. The judge says what a failure means;
+        None: send it again."""
         attempt = 0
         while True:
             self._permit.check()
             try:
-                await self._client.request(
+                return await self._client.request(
                     verb, path, body=body, content_type=content_type, seconds=WRITE_SECONDS
                 )
-                return done
             except KubeError as error:
                 outcome = await judge(error)
                 if outcome is not None:
@@ -300,9 +319,10 @@ class Writer:
         return DONE if pod.metadata.deletion_timestamp is not None and in_time else None
 
     async def _find(self, namespace: str, name: str) -> "FoundPod | None":
-        return await self._get_if_there(PODS.path(namespace, name), FoundPod)
+        return await self.read(PODS.path(namespace, name), FoundPod)
 
-    async def _get_if_there(self, path: str, kind: type[S]) -> S | None:
+    async def read(self, path: str, kind: type[S]) -> S | None:
+        """What is there now; None if nothing is. Raises KubeError."""
         try:
             async with asyncio.timeout(LOOK_SECONDS):
                 return await self._client.get(path, kind)

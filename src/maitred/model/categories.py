@@ -37,12 +37,14 @@ class Effect(Flag):
     COMPANY = auto()
     """A pod on a node came, went or changed its labels: affinity and spread count those."""
     STORAGE = auto()
+    DEVICES = auto()
+    """Devices were published, withdrawn or tainted; claims came, went or were allocated."""
     RULES = auto()
     """Priority classes, labels of namespaces: what may concern anyone."""
 
 
 NO_EFFECT = Effect(0)
-ANYTHING = Effect.ROOM | Effect.COMPANY | Effect.STORAGE | Effect.RULES
+ANYTHING = Effect.ROOM | Effect.COMPANY | Effect.STORAGE | Effect.DEVICES | Effect.RULES
 ROOM = Effect.ROOM | Effect.RULES
 """What can make room. A pod that was just bound makes none for those who outrank it: the place that they
 could take from it now was free before. But a priority class can make pods lesser than they were."""
@@ -80,9 +82,8 @@ CATEGORIES: Mapping[Category, Traits] = {
     # Once those who went first are seated, what is short is no longer their rank.
     "Priority": Traits(wakes=ROOM | Effect.COMPANY, about_room=True, more_nodes_help=True),
     "Topology": Traits(wakes=ROOM, about_room=True, more_nodes_help=True),
-    # maitred allocates no claims, on any node, so a new node does not help.
-    "Devices": Traits(wakes=ROOM, about_room=True),
-    "Health": Traits(wakes=ROOM, about_room=True, more_nodes_help=True),
+    "Devices": Traits(wakes=ROOM | Effect.DEVICES, about_room=True, more_nodes_help=True),
+    "Health": Traits(wakes=ROOM | Effect.DEVICES, about_room=True, more_nodes_help=True),
     "Affinity": Traits(wakes=ROOM | Effect.COMPANY, about_room=True, more_nodes_help=True),
     "Volume": Traits(wakes=ROOM | Effect.COMPANY | Effect.STORAGE, about_room=True),
     "Fragmentation": Traits(wakes=ROOM, about_room=True, more_nodes_help=True, larger_cluster_helps=True),

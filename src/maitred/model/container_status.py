@@ -1,5 +1,7 @@
 """What kubelets write of the containers of a pod. No decision reads it; audits, answers and traces do."""
 
+from msgspec import field
+
 from maitred.model.meta import Lean, Timestamp
 
 
@@ -16,6 +18,7 @@ class RunningContainer(Lean, frozen=True):
 
 class EndedContainer(RunningContainer, frozen=True):
     exit_code: int = 0
+    signal: int = 0
     reason: str = ""
     finished_at: Timestamp | None = None
 
@@ -26,6 +29,20 @@ class ContainerState(Lean, frozen=True):
     terminated: EndedContainer | None = None
 
 
+class DeviceReport(Lean, frozen=True):
+    """Of one device that a container has."""
+
+    resource_id: str = field(default="", name="resourceID")
+    health: str = ""
+
+
+class DeviceReports(Lean, frozen=True):
+    """Of the devices that a container has of one resource, or by one claim."""
+
+    name: str = ""
+    resources: tuple[DeviceReport, ...] = ()
+
+
 class ContainerStatus(Lean, frozen=True):
     name: str = ""
     image: str = ""
@@ -33,3 +50,4 @@ class ContainerStatus(Lean, frozen=True):
     restart_count: int = 0
     state: ContainerState = ContainerState()
     last_state: ContainerState = ContainerState()
+    allocated_resources_status: tuple[DeviceReports, ...] = ()

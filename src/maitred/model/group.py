@@ -12,6 +12,7 @@ import msgspec
 from maitred.model.job import Ranges
 from maitred.model.meta import Lean, ObjectMeta, contradiction, key_of, own_mark, said_under
 from maitred.model.objects import Object
+from maitred.model.pod import MadeClaim, PodResourceClaim
 from maitred.model.priority import BUILT_IN, PriorityClass
 from maitred.model.protection import PROTECTION_MARKS, UNPROTECTED, Protection, protection_of
 from maitred.model.runtime import EXPECTED_RUNTIME, NOT_SAID, Runtime, runtime_of
@@ -78,10 +79,16 @@ class PodGroupSpec(Lean, frozen=True):
     pod_group_template_ref: TemplateReference = TemplateReference()
     parent_composite_pod_group_name: str = ""
     min_member: Count | None = None
+    resource_claims: tuple[PodResourceClaim, ...] = ()
+
+
+class PodGroupStatus(Lean, frozen=True):
+    resource_claim_statuses: tuple[MadeClaim, ...] = ()
 
 
 class PodGroup(Object, frozen=True):
     spec: PodGroupSpec = PodGroupSpec()
+    status: PodGroupStatus = PodGroupStatus()
 
 
 class CompositeGangPolicy(Lean, frozen=True):

@@ -12,7 +12,9 @@ from typing import Any
 
 from maitred.model.budget import PodDisruptionBudget
 from maitred.model.categories import Effect
-from maitred.model.device import DeviceClass
+from maitred.model.devices.claims import ResourceClaim, ResourceClaimTemplate
+from maitred.model.devices.classes import DeviceClass
+from maitred.model.devices.slices import DeviceTaintRule, ResourceSlice
 from maitred.model.group import CompositePodGroup, PodGroup, Workload
 from maitred.model.job import Job
 from maitred.model.node import Node
@@ -155,14 +157,15 @@ KINDS = (
             (VolumeAttachment, "volumeattachments", ""),
         )
     ),
-    Kind(
-        DeviceClass,
-        DEVICES,
-        ("v1", "v1beta2", "v1beta1"),
-        "deviceclasses",
-        namespaced=False,
-        optional=True,
-        effect=Effect.RULES,
+    *(
+        Kind(type, DEVICES, versions, plural, namespaced=namespaced, optional=True, effect=Effect.DEVICES)
+        for type, versions, plural, namespaced in (
+            (DeviceClass, ("v1", "v1beta2", "v1beta1"), "deviceclasses", False),
+            (ResourceSlice, ("v1", "v1beta2"), "resourceslices", False),
+            (ResourceClaim, ("v1", "v1beta2"), "resourceclaims", True),
+            (ResourceClaimTemplate, ("v1", "v1beta2"), "resourceclaimtemplates", True),
+            (DeviceTaintRule, ("v1", "v1beta2", "v1alpha3"), "devicetaintrules", False),
+        )
     ),
     Kind(PodGroup, SCHEDULING, WORKLOADS, "podgroups", optional=True),
     Kind(CompositePodGroup, SCHEDULING, WORKLOADS, "compositepodgroups", optional=True, effect=Effect.RULES),

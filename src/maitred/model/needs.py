@@ -6,6 +6,7 @@ Pods with equal needs, equal labels (as far as anyone reads them) and equal volu
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from maitred.model.devices.extended import ExtendedResource, extended_resources
 from maitred.model.features import needed_features
 from maitred.model.meta import Lean
 from maitred.model.pod import (
@@ -84,6 +85,8 @@ class Needs:
     preferred_spread: tuple[SpreadTerm, ...] = ()
     images: tuple[str, ...] = ()
     device_claims: tuple[str, ...] = ()
+    extended: tuple[ExtendedResource, ...] = ()
+    """What of `requests` devices of a class may serve, by container."""
     aside: tuple[tuple[str, int], ...] = ()
     """What of `requests` its containers do not ask for: overhead, sidecars, larger init containers."""
 
@@ -120,6 +123,7 @@ def needs_of(pod: Pod) -> Needs:
         ),
         images=tuple(sorted({c.image for c in (*spec.init_containers, *spec.containers) if c.image})),
         device_claims=tuple(claim.name for claim in spec.resource_claims),
+        extended=extended_resources(spec),
         aside=requests_aside(spec),
     )
 

@@ -73,17 +73,6 @@ def allocatable(node: Node) -> Amounts:
     return {PODS: KUBELET_MAX_PODS} | {name: min(count, LARGEST_AMOUNT) for name, count in have.items()}
 
 
-def broken(node: Node) -> Amounts:
-    """Devices that are there and that no pod may have: a device plugin takes those that are unwell from what
-    is allocatable. What is kept for the system, of cpu and memory, is not broken."""
-    have, free = node.status.capacity, node.status.allocatable
-    amiss = {name for name in have if "/" in name and free and have[name] != free.get(name)}
-    if not amiss:
-        return {}
-    left, all_ = amounts(free), amounts({name: have[name] for name in amiss})
-    return {name: count - left.get(name, 0) for name, count in all_.items() if count > left.get(name, 0)}
-
-
 def effective_taints(node: Node) -> tuple[Taint, ...]:
     """The node's taints and those that its state implies, which the node controller adds a moment later."""
     taints = list(node.spec.taints)

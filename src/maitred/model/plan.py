@@ -111,10 +111,23 @@ class KeptRoom(Record, frozen=True):
     """The kind and the key of who creates them once others are scheduled or ready."""
 
 
+class ClaimToMake(Record, frozen=True):
+    """A claim that no template has: for a pod that asks for devices of a class by an extended resource."""
+
+    pod: str
+    spec: Detail
+    request_mappings: tuple[Detail, ...]
+    """Which request is for which container and resource, as the status of the pod has it."""
+
+
 class ClaimAllocation(Record, frozen=True):
+    """The devices that a resource claim gets, and the pods of this Plan, or their PodGroup, that use it."""
+
     claim: str
     allocation: Detail
     reserved_for: tuple[Detail, ...] = ()
+    made: ClaimToMake | None = None
+    """What to create before; None if the claim exists."""
 
 
 class Blocker(Record, frozen=True):

@@ -49,6 +49,7 @@ class Container(Lean, frozen=True):
     restart_policy: str = ""
     restart_policy_rules: tuple[RestartRule, ...] = ()
     volume_mounts: tuple[VolumeMount, ...] = ()
+    name: str = ""
 
 
 class EphemeralContainer(Lean, frozen=True):
@@ -156,6 +157,20 @@ class PodResourceClaim(Lean, frozen=True):
     resource_claim_template_name: str | None = None
 
 
+class MadeClaim(Lean, frozen=True):
+    """The claim that was made from a template, by the name that the pod, or the PodGroup, has for it."""
+
+    name: str
+    resource_claim_name: str = ""
+    """Empty if no claim is needed."""
+
+
+class ExtendedResourceClaim(Lean, frozen=True):
+    """The claim by which a pod has the devices that it asks for by a resource."""
+
+    resource_claim_name: str = ""
+
+
 class SchedulingGroup(Lean, frozen=True):
     pod_group_name: str | None = None
 
@@ -189,6 +204,8 @@ class PodStatus(Lean, frozen=True):
     phase: str = ""
     start_time: Timestamp | None = None
     nominated_node_name: str = ""
+    resource_claim_statuses: tuple[MadeClaim, ...] = ()
+    extended_resource_claim_status: ExtendedResourceClaim | None = None
 
 
 class Pod(Object, frozen=True):

@@ -63,6 +63,8 @@ class Devices(Setting, frozen=True):
         "k8s.amazonaws.com/accelerator",
     )
     """Node labels that say which model the devices of a node are; the first that a node has counts."""
+    binding_timeout: str = "10m"
+    """How long devices that were allocated may take to be ready, before they are given back."""
 
 
 class Search(Setting, frozen=True):
@@ -163,6 +165,13 @@ def is_device(policy: Policy, resource: str) -> bool:
     return _matches_any(resource, policy.devices.resources)
 
 
+def is_device_driver(policy: Policy, driver: str) -> bool:
+    """Whether devices of a driver, which claims are for, are such devices too: by its name, or by the
+    resource that a device plugin would offer them as. `gpu.nvidia.com` is `nvidia.com/gpu`."""
+    first, _, domain = driver.partition(".")
+    return is_device(policy, driver) or (bool(domain) and is_device(policy, f"{domain}/{first}"))
+
+
 @lru_cache(1024)
 def _matches_any(resource: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(resource, pattern) for pattern in patterns)
@@ -172,6 +181,10 @@ def grace_limit(policy: Policy) -> int | None:
     """In whole seconds, as grace periods are; None where there is no limit."""
     said = policy.preemption.grace_limit
     return None if said == NO_LIMIT else ceil((milliseconds(said) or 0) / 1000)
+
+
+def binding_seconds(policy: Policy) -> float:
+    return (milliseconds(policy.devices.binding_timeout) or 0) / 1000
 
 
 def health_taints(policy: Policy) -> frozenset[str]:

@@ -91,3 +91,17 @@ def text(resource: str, amount: int) -> str:
             if amount and amount % _BINARY[suffix] == 0:
                 return f"{amount // _BINARY[suffix]}{suffix}"
     return str(amount)
+
+
+def nano_text(nano: int) -> str:
+    """Billionths as Kubernetes would write them, with the suffix that leaves the fewest digits."""
+    if nano % 10**9:
+        scale, suffix = next(
+            (10**power, name) for power, name in ((6, "m"), (3, "u"), (0, "n")) if nano % 10**power == 0
+        )
+        return f"{nano // scale}{suffix}"
+    whole = nano // 10**9
+    for suffix in ("Ei", "Pi", "Ti", "Gi", "Mi", "Ki"):
+        if whole and whole % _BINARY[suffix] == 0:
+            return f"{whole // _BINARY[suffix]}{suffix}"
+    return str(whole)

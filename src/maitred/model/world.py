@@ -19,6 +19,7 @@ from maitred.model.node import Taint
 from maitred.model.pod import Resources
 from maitred.model.policy import Level, Setting
 from maitred.model.quantity import thousandths
+from maitred.model.world_devices import WorldDevice, check_devices
 
 MOST_NODES = 20_000
 KIND = "node.kubernetes.io/instance-type"
@@ -68,6 +69,8 @@ class World(Setting, frozen=True):
     kind: Literal["World"] = "World"
     levels: Levels = Levels()
     kinds: tuple[NodeKind, ...] = (USUAL,)
+    devices: tuple[WorldDevice, ...] = ()
+    """Published for claims; what is in the resources of nodes is not among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,8 @@ def read_world(data: bytes, source: str, taken: Collection[str] = ()) -> World:
     world, _ = read_settings(data, source, World)
     try:
         check_floor(world.levels, world.kinds, taken)
+        names = [kind.name for kind in world.kinds]
+        check_devices(world.devices, names, sum(kind.total for kind in world.kinds))
     except FieldError as problem:
         raise InputError(source, "", problem.field, problem.what) from None
     return world

@@ -4,12 +4,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from maitred.decide.shares.prices import WHOLE as WHOLE
 from maitred.model.pod import PodSpec
 from maitred.simulate.clock import Time
 
 Disruption = Literal["Pod", "PodGroup"]
-WHOLE = 1000
-"""Devices are counted in thousandths, since pods may share them."""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ first start, by name where that is equal; those that do not fit into what is lef
 """
 
 from .case import Case
+from .counted import devices_of
 from .groups import Group
 from .impossible import stays
 from .pods import Pod
@@ -39,7 +40,7 @@ def heeded(case: Case) -> set[str]:
 def _allowed(case: Case, units: list[list[Pod]]) -> set[str]:
     left, found = case.policy.preemption.protected_devices, set[str]()
     for pods in sorted(units, key=lambda pods: _turn(case.leaf_of[pods[0].key], pods)):
-        devices = sum(max(1, case.policy.device_count(pod.requests)) for pod in pods)
+        devices = sum(max(1, devices_of(case, pod) or 0) for pod in pods)
         if left is None or devices <= left:
             found |= {pod.key for pod in pods}
             left = None if left is None else left - devices

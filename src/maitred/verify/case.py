@@ -86,6 +86,8 @@ class Case:
     """Those in the room that it keeps for groups that come next, and stand-ins for their waiting members."""
     vague: bool = False
     """It is not known which of these pods is where."""
+    allocated_before: dict[str, Doc] = field(default_factory=dict)
+    """What resource claims had been allocated when the Plan was made."""
 
     def __post_init__(self) -> None:
         self.group_of = by_pod(self.groups)

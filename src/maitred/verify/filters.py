@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection
 
+from .claims import devices_of_class, why_not_usable
 from .neighbours import pod_affinity, pod_anti_affinity, topology_spread
 from .objects import Node
 from .pods import ANY_ADDRESS, Pod, Port
@@ -60,18 +61,14 @@ def host_ports(world: World, pod: Pod, node: Node) -> str | None:
 
 
 def device_claims(world: World, pod: Pod, node: Node) -> str | None:
-    """Claims on devices must have been allocated, and to devices that this node can reach. A resource that
-    stands for devices is a claim that has yet to be made."""
-    for resource, amount in sorted(pod.requests.items()):
-        if amount > 0 and from_devices(world, node, resource):
-            return f"{resource} stands for devices of a class, and none are allocated to it on {node.name}"
-    for name in pod.devices:
-        allocation = world.cluster.allocations.get(f"{pod.namespace}/{name}") if name else None
-        if allocation is None:
-            return f"its resource claim {name or '(not made yet)'} has no allocation"
-        if not any_term(allocation.node_terms, node.labels, node.name):
-            return f"the devices of its resource claim {name} cannot be reached from {node.name}"
-    return None
+    """Claims on devices must exist, and their devices, once allocated, be within reach. Where a class has to
+    serve a resource, some device of the class must be."""
+    for resource in sorted(pod.by_class):
+        name = world.cluster.device_resources[resource]
+        if from_devices(world, node, resource) and not any(devices_of_class(world.cluster, name, node)):
+            return f"asks for {resource}, and no device of class {name} is within reach of {node.name}"
+    reasons = (why_not_usable(world.cluster, pod, use, node) for use in pod.devices)
+    return next((reason for reason in reasons if reason is not None), None)
 
 
 FILTERS: dict[str, Filter] = {

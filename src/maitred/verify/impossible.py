@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from .case import Breach, Case, breach, shown
+from .filters import from_devices
 from .groups import Group
 from .objects import Node
 from .pods import ClaimUse, Pod, term_matches
@@ -32,9 +33,10 @@ def disproof(case: Case, group: Group) -> dict[str, str] | None:
     or, where some have succeeded already, for those that wait once those that run have too, and are gone.
 
     A group that is invalid, missing or not yet created in full is not judged: whether it could be seated is
-    not known. Devices that have not been allocated are not known either, and fit nowhere.
+    not known. Nor is one with claims of devices: there may be none that match. For the same reason, nodes
+    where a class would have to serve a resource are left out.
     """
-    if group.problems or group.quorum is None:
+    if group.problems or group.quorum is None or any(pod.devices for pod in group.active):
         return None
     need = group.anew
     if group.short or case.links.is_unclear(group):
@@ -42,7 +44,13 @@ def disproof(case: Case, group: Group) -> dict[str, str] | None:
     link = case.links.of(group)
     world = empty_world(case, need + len(case.links.coming(group)))
     managed = case.policy.managed
-    nodes = [n for n in world.cluster.nodes.values() if managed is None or matches(managed, n.labels)]
+    served = {resource for pod in group.active for resource in pod.by_class}
+    nodes = [
+        n
+        for n in world.cluster.nodes.values()
+        if (managed is None or matches(managed, n.labels))
+        and not any(from_devices(world, n, resource) for resource in served)
+    ]
     ways = [(group.active, need)]
     if group.succeeded:
         ways.append((group.pending, need - len(group.staying)))
@@ -71,7 +79,9 @@ def stays(pod: Pod) -> bool:
 
 def _healed(case: Case, node: Node) -> Node:
     taints = tuple(t for t in node.taints if t.key not in case.policy.health)
-    return replace(node, taints=taints, allocatable={**node.allocatable, **node.repaired})
+    classes = case.cluster.device_resources
+    untold = {name: count for name, count in node.unregistered.items() if name not in classes}
+    return replace(node, taints=taints, allocatable={**node.allocatable, **node.repaired, **untold})
 
 
 def _copies(template: Template, need: int) -> Iterator[Node]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from .case import Breach, Case, breach
 from .choices import judge_choices
+from .claim_laws import judge_allocations, judge_standing_claims
 from .evictions import judge_evictions
 from .filters import clash, from_devices
 from .groups import Group
@@ -43,11 +44,13 @@ def verify(
     """
     case = read_case(objects, plan, policy, scheduler, now)
     if plan is None:
-        return sorted({*judge_nodes(case, None), *judge_standing_gangs(case), *judge_sharing(case)})
+        standing = {*judge_nodes(case, None), *judge_standing_gangs(case), *judge_sharing(case)}
+        return sorted({*standing, *judge_standing_claims(case)})
     found = set(case.faults)
     found |= {*judge_nodes(case, case.binds), *judge_gangs(case), *judge_constraints(case)}
     found |= {
         *judge_choices(case),
+        *judge_allocations(case),
         *judge_evictions(case),
         *judge_nominations(case),
         *judge_need(case),

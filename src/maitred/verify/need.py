@@ -32,7 +32,9 @@ def judge_need(case: Case) -> Iterator[Breach]:
         if sacrifice.units:
             scene = _Scene(case, sacrifice)
             preemptor = sacrifice.preemptor
-            if not case.links.coming(preemptor) and not case.is_vague(preemptor):
+            # Which victims have the devices is not known.
+            devices = any(pod.wants_devices for pod, _ in scene.nominated)
+            if not case.links.coming(preemptor) and not case.is_vague(preemptor) and not devices:
                 yield from _judge_units(scene, sacrifice)
             yield from _judge_whether(case, sacrifice)
             yield from _judge_heir(case, sacrifice.preemptor, scene)
@@ -127,7 +129,7 @@ def _judge_whether(case: Case, sacrifice: Sacrifice) -> Iterator[Breach]:
     """
     group = sacrifice.preemptor
     pods = (*group.pending, *case.links.coming(group))
-    moving = any(pod.affinity or pod.spreads or pod.devices for pod in pods)
+    moving = any(pod.affinity or pod.spreads or pod.wants_devices for pod in pods)
     unknown = any(pod.node_name not in case.cluster.nodes for pod in group.staying)
     if not group.needed or moving or unknown or case.exhausted or case.is_hour_missing:
         return
@@ -175,7 +177,8 @@ def _waiting_ahead(case: Case, group: Group) -> list[Pod]:
 
 
 def _looks_around(pod: Pod) -> bool:
-    return bool(pod.affinity or pod.anti_affinity or pod.spreads or pod.ports or pod.claims or pod.devices)
+    near = pod.affinity or pod.anti_affinity or pod.spreads or pod.ports
+    return bool(near or pod.claims or pod.wants_devices)
 
 
 def _may_sit(case: Case, world: World, pod: Pod, node: Node) -> bool:

@@ -75,6 +75,8 @@ def _broken(case: Case, group: Group) -> bool:
     if not misfits(case.once_gone((), [*case.binds, *case.along]), [*others, *seats]):
         return True
     pods = [pod for pod, _ in (*seats, *case.nominations, *case.binds)]
-    if any(pod.affinity or pod.anti_affinity or pod.spreads or pod.claims or pod.devices for pod in pods):
+    if any(
+        pod.affinity or pod.anti_affinity or pod.spreads or pod.claims or pod.wants_devices for pod in pods
+    ):
         return False
     return set(seats) <= set(case.kept)

@@ -114,7 +114,7 @@ class Measure:
         """Whether copies on each node can be counted one node at a time: one shape, no ties between pods."""
         pods, link = [*self.group.pending, *self.coming], self.case.links.of(self.group)
         ties = any(
-            p.affinity or p.anti_affinity or p.spreads or p.ports or p.claims or p.devices for p in pods
+            p.affinity or p.anti_affinity or p.spreads or p.ports or p.claims or p.wants_devices for p in pods
         )
         if (
             ties
@@ -339,6 +339,28 @@ def _judge_priority(measure: Measure, detail: Doc) -> Iterator[str]:
             yield f"it says that {name} goes first, but that comes after it"
 
 
+def _judge_health(measure: Measure, detail: Doc) -> Iterator[str]:
+    """Nodes that health taints close, if they are what is in the way; and devices that are not offered."""
+    case, devices = measure.case, detail.docs("devices")
+    ill = {n.name for n in case.cluster.nodes.values() if any(t.key in case.policy.health for t in n.taints)}
+    told, others = detail.raw.get("unwell", 0), bool(devices) or detail.given("tainted")
+    if told != len(ill) and (told or not others):
+        yield f"unwell is {told}, should be {len(ill)}"
+    yield from (f"node {name} is well" for name in detail.texts("nodes") if name not in ill)
+    asked = {r for pod in (*measure.group.active, *measure.coming) for r, n in pod.requests.items() if n}
+    for one in devices:
+        name, resource = one.text("node"), one.text("resource")
+        node = case.cluster.nodes.get(name)
+        if node is None or resource not in asked:
+            yield f"no member asks for {resource} on node {name}, or there is no such node"
+            continue
+        right = node.unwell(resource, case.cluster.device_resources)
+        wrong = [key for key, value in right.items() if one.raw.get(key) != value]
+        yield from (f"{key} of {resource} on {name} should be {right[key]}" for key in wrong)
+        if not right:
+            yield f"all {resource} of {name} are well"
+
+
 CHECKS: dict[str, Callable[[Measure, Doc], Iterator[str]]] = {
     "Members": _judge_members,
     "Gated": _judge_gated,
@@ -346,4 +368,5 @@ CHECKS: dict[str, Callable[[Measure, Doc], Iterator[str]]] = {
     "Capacity": _judge_capacity,
     "Fragmentation": _judge_fragmentation,
     "Priority": _judge_priority,
+    "Health": _judge_health,
 }

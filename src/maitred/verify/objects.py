@@ -1,8 +1,8 @@
 """The cluster as the raw objects describe it: nodes, pods, groups and storage, by name."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -10,8 +10,10 @@ from typing import Any
 from . import quantity
 from .budgets import Budget, read_budget
 from .conventions import LANGUAGES
+from .devices import Pools, read_pools
 from .fields import Doc
 from .forms import well_formed
+from .hardware import ANY, broken_devices, unregistered_devices
 from .intree import attached_as
 from .jobs import Job, read_job
 from .owners import API_GROUPS
@@ -38,6 +40,7 @@ SELECTED_NODE = "volume.kubernetes.io/selected-node"
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 FOREIGN_GROUPS = frozenset(one.group for one in LANGUAGES if one.group)
 CLASS_RESOURCE = "deviceclass.resource.kubernetes.io/"
+DEVICE_KINDS = ("DeviceClass", "ResourceSlice", "ResourceClaim", "ResourceClaimTemplate", "DeviceTaintRule")
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +51,21 @@ class Node:
     allocatable: dict[str, int]
     repaired: dict[str, int] = field(default_factory=dict)
     """Devices that it has in all, where a device plugin offers fewer because some are unwell."""
+    unregistered: dict[str, int] = field(default_factory=dict)
+    """Devices that its labels tell of, where no device plugin does."""
     features: frozenset[str] = frozenset()
+
+    def unwell(self, resource: str, classes: Collection[str]) -> dict[str, object]:
+        """What there is to say of devices that it has and does not offer; nothing where all are well."""
+        if resource in self.unregistered and resource not in classes:
+            count = self.unregistered[resource]
+            known = None if count == ANY else count
+            return {"unwell": known, "of": known, "cause": "NotRegistered"}
+        if resource not in self.repaired:
+            return {}
+        of, offered = self.repaired[resource], self.allocatable.get(resource, 0)
+        cause = "Unhealthy" if offered else "NotAnswering"
+        return {"unwell": of - offered, "of": of, "cause": cause}
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,13 +126,6 @@ class PriorityClass:
 
 
 @dataclass(frozen=True)
-class Allocation:
-    """What a ResourceClaim was given, as far as it narrows the nodes."""
-
-    node_terms: NodeTerms | None
-
-
-@dataclass(frozen=True)
 class Attachment:
     """A VolumeAttachment: which driver has, or is to have, which volume on which node."""
 
@@ -148,8 +158,27 @@ class Cluster:
     installed: dict[str, frozenset[str]] = field(default_factory=dict)
     strict_drivers: set[str] = field(default_factory=set)
     attached: dict[str, Attachment] = field(default_factory=dict)
-    device_resources: set[str] = field(default_factory=set)
-    allocations: dict[str, Allocation | None] = field(default_factory=dict)
+    device_objects: dict[str, dict[str, Doc]] = field(default_factory=lambda: defaultdict(dict))
+    """Device classes, slices, taint rules, claims and their templates, by kind."""
+    allocations: dict[str, Doc] = field(default_factory=dict)
+    """By resource claim, where there is one: in its status, or in the Plan."""
+
+    @cached_property
+    def device_resources(self) -> dict[str, str]:
+        """Extended resources, and the device class that serves each: of several the newest, of these the
+        first by name."""
+        classes = self.device_objects["DeviceClass"]
+        found = {CLASS_RESOURCE + name: name for name in classes}
+        created = {name: classes[name].doc("metadata").text("creationTimestamp") for name in classes}
+        for name in sorted(sorted(classes, reverse=True), key=created.__getitem__):
+            served = classes[name].doc("spec").text("extendedResourceName")
+            if served:
+                found[served] = name
+        return found
+
+    @cached_property
+    def pools(self) -> Pools:
+        return read_pools(self.device_objects["ResourceSlice"], self.device_objects["DeviceTaintRule"])
 
     @cached_property
     def users(self) -> Counter[str]:
@@ -210,6 +239,9 @@ def read_cluster(objects: Iterable[Any]) -> Cluster:
         if earlier is not doc.raw and earlier != doc.raw:
             raise doc.error("metadata.name", "given twice, and not the same")
         READERS[kind](cluster, key, doc)
+    served = cluster.device_resources.keys()
+    for key, pod in cluster.pods.items() if served else ():
+        cluster.pods[key] = replace(pod, by_class=frozenset(pod.requests.keys() & served))
     return cluster
 
 
@@ -243,15 +275,9 @@ def read_node(doc: Doc) -> Node:
         allocatable={"pods": DEFAULT_PODS}
         | {name: min(count, quantity.MOST) for name, count in quantity.whole(amounts).items()},
         features=frozenset(status.texts("declaredFeatures")),
-        repaired=_repaired(status, quantity.whole(amounts)),
+        repaired=broken_devices(status, quantity.whole(amounts)),
+        unregistered=unregistered_devices(status, meta.strings("labels")),
     )
-
-
-def _repaired(status: Doc, offered: dict[str, int]) -> dict[str, int]:
-    """Extended resources are whole devices: what of them is not allocatable is broken. What the kubelet keeps
-    of cpu and memory for the system is not."""
-    capacity = quantity.whole(quantity.amounts(status.doc("capacity")))
-    return {name: n for name, n in capacity.items() if "/" in name and n > offered.get(name, 0)}
 
 
 def _imply(found: list[Taint], key: str) -> None:
@@ -346,13 +372,6 @@ def read_attach_limits(doc: Doc) -> dict[str, int]:
     }
 
 
-def read_allocation(owner: Doc) -> Allocation | None:
-    """The allocation in a ResourceClaim's status, or in a Plan; None where there is none yet."""
-    if not owner.given("allocation"):
-        return None
-    return Allocation(node_terms(owner.doc("allocation"), "nodeSelector"))
-
-
 def _put_pod(cluster: Cluster, key: str, doc: Doc) -> None:
     cluster.pods[key] = read_pod(doc)
 
@@ -420,17 +439,30 @@ def _put_attachment(cluster: Cluster, key: str, doc: Doc) -> None:
 
 
 def _put_device_class(cluster: Cluster, key: str, doc: Doc) -> None:
-    names = {CLASS_RESOURCE + key, doc.doc("spec").text("extendedResourceName")}
-    cluster.device_resources |= names - {""}
+    cluster.device_objects["DeviceClass"][key] = doc
 
 
 def _put_resource_claim(cluster: Cluster, key: str, doc: Doc) -> None:
-    cluster.allocations[key] = read_allocation(doc.doc("status"))
+    cluster.device_objects["ResourceClaim"][key] = doc
+    if doc.doc("status").given("allocation"):
+        cluster.allocations[key] = doc.doc("status").doc("allocation")
+
+
+def _put_claim_template(cluster: Cluster, key: str, doc: Doc) -> None:
+    cluster.device_objects["ResourceClaimTemplate"][key] = doc
+
+
+def _put_slice(cluster: Cluster, key: str, doc: Doc) -> None:
+    cluster.device_objects["ResourceSlice"][key] = doc
+
+
+def _put_taint_rule(cluster: Cluster, key: str, doc: Doc) -> None:
+    cluster.device_objects["DeviceTaintRule"][key] = doc
 
 
 SPACED = frozenset(
     {"Pod", "PodGroup", "CompositePodGroup", "PodDisruptionBudget", "Job", WORKLOAD}
-    | {"PersistentVolumeClaim", "ResourceClaim"}
+    | {"PersistentVolumeClaim", "ResourceClaim", "ResourceClaimTemplate"}
 )
 APIS = {
     "PodGroup": "scheduling.k8s.io/",
@@ -438,6 +470,7 @@ APIS = {
     "PodDisruptionBudget": "policy/",
     WORKLOAD: "kueue.x-k8s.io/",
     "Job": "batch/",
+    **dict.fromkeys(DEVICE_KINDS, "resource.k8s.io/"),
 }
 READERS: dict[str, Callable[[Cluster, str, Doc], None]] = {
     WORKLOAD: _put_workload,
@@ -457,4 +490,7 @@ READERS: dict[str, Callable[[Cluster, str, Doc], None]] = {
     "VolumeAttachment": _put_attachment,
     "DeviceClass": _put_device_class,
     "ResourceClaim": _put_resource_claim,
+    "ResourceClaimTemplate": _put_claim_template,
+    "ResourceSlice": _put_slice,
+    "DeviceTaintRule": _put_taint_rule,
 }

@@ -87,6 +87,17 @@ class ClaimUse:
     assumed: bool = False
 
 
+@dataclass(frozen=True)
+class DeviceUse:
+    """A ResourceClaim that a pod uses, under its own name for it: a claim by name, or one that is made from a
+    template. `made` is empty until it is."""
+
+    name: str
+    claim: str
+    template: str
+    made: str = ""
+
+
 @dataclass(frozen=True, eq=False)
 class Pod:
     """A pod, as far as scheduling looks at it."""
@@ -123,8 +134,14 @@ class Pod:
     anti_affinity: tuple[AffinityTerm, ...]
     spreads: tuple[Spread, ...]
     claims: tuple[ClaimUse, ...]
-    devices: tuple[str | None, ...]
+    devices: tuple[DeviceUse, ...]
     features: frozenset[str]
+    by_class: frozenset[str] = frozenset()
+    """What it asks for by resources that a device class serves where nodes have none."""
+
+    @property
+    def wants_devices(self) -> bool:
+        return bool(self.devices or self.by_class)
 
     @property
     def key(self) -> str:
@@ -370,13 +387,21 @@ def claim_uses(spec: Doc, pod_name: str) -> tuple[ClaimUse, ...]:
     return tuple(uses)
 
 
-def device_claims(spec: Doc, status: Doc) -> tuple[str | None, ...]:
-    """The ResourceClaims of a pod by name; None for one that has not been made from its template yet."""
+def device_claims(spec: Doc, status: Doc) -> tuple[DeviceUse, ...]:
+    """The ResourceClaims of a pod. One for which the status names no claim is not needed. One that a
+    scheduler has made for extended resources counts once the pod is on its node."""
     made = {doc.text("name"): doc.text("resourceClaimName") for doc in status.docs("resourceClaimStatuses")}
-    return tuple(
-        claim.text("resourceClaimName") or made.get(claim.text("name")) or None
-        for claim in spec.docs("resourceClaims")
-    )
+    found = []
+    for doc in spec.docs("resourceClaims"):
+        name, claim, template = (
+            doc.text(field) for field in ("name", "resourceClaimName", "resourceClaimTemplateName")
+        )
+        if claim or made.get(name, template):
+            found.append(DeviceUse(name, claim, template, made.get(name, "")))
+    extended = status.doc("extendedResourceClaimStatus").text("resourceClaimName")
+    if extended and spec.text("nodeName"):
+        found.append(DeviceUse("", extended, ""))
+    return tuple(found)
 
 
 def needed_features(spec: Doc) -> frozenset[str]:

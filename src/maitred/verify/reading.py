@@ -9,7 +9,7 @@ from .fields import Doc
 from .group_reading import read_groups
 from .groups import Group
 from .later import read_links
-from .objects import read_allocation, read_cluster
+from .objects import read_cluster
 from .pods import Pod
 from .policy import read_policy
 from .promises import kept
@@ -27,10 +27,13 @@ def read_case(
 ) -> Case:
     cluster, rules = read_cluster(objects), read_policy(policy)
     doc = Doc(plan, "Plan")
+    before = dict(cluster.allocations)
     for claim in doc.docs("claims"):
-        cluster.allocations[claim.text("claim")] = read_allocation(claim)
+        if claim.given("allocation"):
+            cluster.allocations.setdefault(claim.text("claim"), claim.doc("allocation"))
     time = None if now is None else thousandths(now.timestamp())
     case = Case(cluster, rules, read_trees(read_groups(cluster, rules), cluster), scheduler, time, doc)
+    case.allocated_before = before
     case.links = read_links(cluster, case.groups, rules)
     _read_binds(case)
     _read_nominations(case)

@@ -8,6 +8,7 @@ from functools import cached_property
 from .allowances import marks_of
 from .budgets import Budget, allowance
 from .case import Breach, Case, Eviction, breach
+from .counted import devices_of
 from .fields import Doc
 from .jobs import FAIL, Job
 from .pods import Owner, Pod
@@ -61,8 +62,13 @@ class _Bill:
 
     @cached_property
     def work(self) -> int | None:
-        now = self.case.now
-        return None if now is None else sum(_lost(self.case, pod, now) for pod in self.sacrifice.pods)
+        now, work = self.case.now, 0
+        for pod in self.sacrifice.pods:
+            lost_by = None if now is None else _lost(self.case, pod, now)
+            if lost_by is None:
+                return None
+            work += lost_by
+        return work
 
     @cached_property
     def _violations(self) -> int:
@@ -94,8 +100,9 @@ def _judge_receipt(bill: _Bill, eviction: Eviction, unit: Unit) -> Iterator[str]
     over = sorted(budget.key for budget in bill.overdrawn if any(map(budget.counts, unit.pods)))
     if receipt.texts("budgets") != over:
         yield f"budgets are {receipt.texts('budgets')}, should be {over}"
-    if case.now is not None:
-        yield from _judge_hours(receipt, _lost(case, pod, case.now))
+    work = None if case.now is None else _lost(case, pod, case.now)
+    if work is not None:
+        yield from _judge_hours(receipt, work)
     yield from _judge_toll(bill, receipt)
 
 
@@ -105,11 +112,12 @@ def _judge_hours(doc: Doc, work: int) -> Iterator[str]:
         yield f"workLostDeviceHours is {hours}, should be {work / HOUR}"
 
 
-def _lost(case: Case, pod: Pod, now: int) -> int:
+def _lost(case: Case, pod: Pod, now: int) -> int | None:
     """Work in thousandths of a device-second. Who is being deleted anyway loses nothing by an eviction."""
     if pod.deleting:
         return 0
-    return case.policy.device_count(pod.requests) * lost(pod, marks_of(case, pod), now)
+    devices = devices_of(case, pod)
+    return None if devices is None else devices * lost(pod, marks_of(case, pod), now)
 
 
 def _judge_toll(bill: _Bill, receipt: Doc) -> Iterator[str]:

@@ -202,7 +202,7 @@ def _unkept(case: Case, link: Link) -> dict[str, str] | None:
         case.scheduler
     }:
         return None
-    if any(pod.affinity or pod.spreads or pod.devices or pod.claims for pod in pods):
+    if any(pod.affinity or pod.spreads or pod.wants_devices or pod.claims for pod in pods):
         return None
     if any(
         pod.node_name not in case.cluster.nodes for group in (host, *link.before) for pod in group.running

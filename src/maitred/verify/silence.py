@@ -93,7 +93,7 @@ def _seats_left(case: Case, group: Group) -> dict[str, str] | None:
     """
     needed = group.needed
     pods = (*group.pending, *case.links.coming(group))
-    moving = any(pod.affinity or pod.spreads or pod.devices for pod in pods)
+    moving = any(pod.affinity or pod.spreads or pod.wants_devices for pod in pods)
     unknown = any(pod.node_name not in case.cluster.nodes for pod in group.staying)
     link = case.links.of(group)
     if needed is None or needed <= 0 or moving or unknown or case.exhausted or case.is_vague(group):

@@ -10,10 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import aiohttp
-import msgspec
 
 from maitred.cli.manifest import objects as installed
-from maitred.cluster.state import ClusterState, Put
 from maitred.controllers.answers.question_queue import QuestionQueue
 from maitred.controllers.answers.replica import View
 from maitred.controllers.answers.routes import ROUTES
@@ -24,7 +22,6 @@ from maitred.kube.answers import TOKEN_HEADER
 from maitred.kube.client import Client
 from maitred.kube.connection import Connection
 from maitred.kube.credentials import Fixed, with_token
-from maitred.model.manifest import Reader
 from maitred.model.policy import Policy
 from maitred.sandbox.apiserver.server import ApiServer
 from maitred.sandbox.apiserver.users import ADMIN, User
@@ -32,6 +29,7 @@ from maitred.sandbox.users import MAITRED, make_tokens
 from maitred.sandbox.world.objects import WorldObjects
 from tests.oracle import builders as b
 from tests.oracle.builders import Obj
+from tests.support import read, state_of
 
 ANN = User("ann")
 """Of team-a, and of no other."""
@@ -58,14 +56,6 @@ def cluster() -> list[Obj]:
         *earlier,
         *own,
     ]
-
-
-def state_of(objects: list[Obj]) -> ClusterState:
-    reader, state = Reader(), ClusterState()
-    reader.read(msgspec.json.encode({"kind": "List", "apiVersion": "v1", "items": objects}), "test")
-    for item in reader.objects:
-        state.apply(Put(item))
-    return state
 
 
 @dataclass
@@ -117,7 +107,7 @@ async def house(host: str = "127.0.0.1") -> AsyncIterator[House]:
         admin = await stack.enter_async_context(Client(connection(server, tokens[ADMIN])))
         own = await stack.enter_async_context(Client(connection(server, tokens[MAITRED])))
         await furnish(WorldObjects(admin))
-        state = state_of(cluster())
+        state = state_of(read(cluster()))
         http = await stack.enter_async_context(aiohttp.ClientSession())
         found = House(0, tokens, server, admin, View(state, {}, Policy(), None), http)
         [listener] = bound_to(f"{host}:0", "--answers")

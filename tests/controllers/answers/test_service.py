@@ -19,13 +19,21 @@ from maitred.controllers.answers.access import RecentFindings
 from maitred.controllers.answers.question_queue import QuestionQueue
 from maitred.controllers.answers.rate_limit import RateLimit
 from maitred.controllers.answers.refusals import RefusedError
+from maitred.controllers.answers.replica import View
+from maitred.explain.health.answer import FleetHealth
+from maitred.explain.health.look import FleetLook
 from maitred.explain.proposal.answer import Proposals
 from maitred.explain.proposal.supposition import Supposition, gang_objects
 from maitred.explain.why.answer import Comparison, Why
+from maitred.kube.fleet import look_at_fleet
 from maitred.kube.reviews import User
+from maitred.model.policy import Policy
 from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.world.objects import WorldObjects
 from tests.controllers.answers.house import ANN, ELSE, SECRETS, House, bound, house, made
+from tests.explain.healths import health_of
+from tests.oracle import builders as b
+from tests.support import read, state_of
 
 Story = Callable[[House], Awaitable[None]]
 TRAIN = "/v1alpha1/why/team-a/train"
@@ -520,3 +528,88 @@ def test_what_was_found_out_is_remembered_for_a_moment_and_within_bounds(
         assert asked == ["a", "b", "c", "a", "a"]
 
     asyncio.run(story())
+
+
+async def be_unwell(found: House) -> list[dict[str, Any]]:
+    """Two groups of two teams, each with a member on a node that does not answer."""
+    objects, teams = WorldObjects(found.admin), (("train", "team-a"), ("hidden", "team-b"))
+    pods = [
+        b.pod(f"{name}-{i}", cpu=1, node=f"n{i}", namespace=space, labels=b.gang(name, 2))
+        for name, space in teams
+        for i in range(2)
+    ]
+    world = [b.node("n0"), b.node("n1", ready=None), *pods, *(b.namespace(space) for _, space in teams)]
+    for body in world[:-2]:
+        await objects.apply(body)
+        await objects.patch(await objects.path(body, "status"), {"status": body["status"]})
+    await objects.patch(await objects.path(world[0]), {"spec": {"taints": None}})
+    found.view = View(state_of(read(world)), {}, Policy(), None)
+    return world
+
+
+def test_health_is_told_to_everybody_and_groups_only_to_their_own() -> None:
+    """Nodes and pods are looked at when somebody asks. A dump of the same objects gives the same answer."""
+
+    async def story(found: House) -> None:
+        dumped = health_of(await be_unwell(found))
+        whole = msgspec.convert(await found.told("health", ADMIN), FleetHealth)
+        assert [one.node for one in whole.unwell] == ["n1"]
+        assert [one.group for one in whole.hurt] == ["team-a/train", "team-b/hidden"]
+        assert [one.words for one in whole.hurt] == [one.words for one in dumped.hurt]
+        assert [(one.state, one.words) for one in whole.unwell] == [
+            (one.state, one.words) for one in dumped.unwell
+        ]
+        answer = await found.told("health")
+        own = msgspec.convert(answer, FleetHealth)
+        assert ([one.group for one in own.hurt], own.elsewhere) == (["team-a/train"], 1)
+        assert (own.unwell[0].groups, own.unwell[0].elsewhere) == (("team-a/train",), 1)
+        assert_kept(answer)
+
+    play(story)
+
+
+def test_health_of_one_node_or_group() -> None:
+    async def story(found: House) -> None:
+        await be_unwell(found)
+        assert (await found.told("health?name=n0"))["unwell"] == []
+        assert (await found.told("health?name=n1"))["unwell"][0]["state"] == "Lost"
+        assert (await found.told("health?name=train&home=team-a"))["hurt"][0]["below"] is True
+        for name in ("team-b/hidden", "hidden", "nosuch"):
+            status, reason, _ = await found.refused(f"/v1alpha1/health?name={name}")
+            assert (status, reason) == (404, "UnknownName")
+
+    play(story)
+
+
+def test_many_who_ask_for_health_at_once_cost_the_api_server_one_look(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks = list[None]()
+
+    async def look(*arguments: Any) -> FleetLook:
+        looks.append(None)
+        return await look_at_fleet(*arguments)
+
+    monkeypatch.setattr("maitred.controllers.answers.service.look_at_fleet", look)
+
+    async def story(found: House) -> None:
+        await be_unwell(found)
+        answers = await asyncio.gather(found.told("health"), found.told("health", ADMIN))
+        assert [len(one["hurt"]) for one in answers] == [1, 2]
+        assert len(looks) == 1
+
+    play(story)
+
+
+def test_health_without_pods_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("maitred.kube.fleet.LOOK_SECONDS", 0.0)
+
+    async def story(found: House) -> None:
+        await be_unwell(found)
+        told = msgspec.convert(await found.told("health", ADMIN), FleetHealth)
+        assert [note.partition(",")[0] for note in told.notes] == [
+            "the nodes could not be read",
+            "the pods could not be read",
+        ]
+
+    play(story)

@@ -27,14 +27,14 @@ from maitred.model.manifest import InputError
 from maitred.model.policy import Policy, Preemption
 from maitred.model.rotation import Rotation
 from tests.cluster.changes import changes
-from tests.cluster.seen import put, read
+from tests.cluster.seen import put
 from tests.oracle.builders import node, pod, pods
 from tests.oracle.effort import examples
+from tests.support import read
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 EVERYTHING = CycleSelection(True, frozenset(), NO_EFFECT, {}, frozenset())
 ENOUGH = 2**24
-NO_PREEMPTION = Policy(preemption=Preemption(mode="never"))
 
 
 class Recorded:

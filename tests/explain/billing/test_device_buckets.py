@@ -10,8 +10,9 @@ from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.state import Change, ClusterState
 from maitred.explain.billing.device_buckets import NOBODY, Key, levels
 from maitred.model.policy import Policy, is_device
+from maitred.model.unwell import UnwellDevices
 from tests.ledger.worlds import gpu_node, histories, member, snapshot_of
-from tests.oracle.builders import GPU, Obj, pod_group
+from tests.oracle.builders import GPU, Obj, node, pod_group
 from tests.oracle.effort import examples
 from tests.support import policy_of
 
@@ -116,13 +117,28 @@ def test_on_a_dead_node_nothing_works() -> None:
     }
 
 
-def test_devices_that_are_not_allocatable_are_broken() -> None:
+def test_devices_that_are_not_allocatable_are_unwell() -> None:
     snapshot = snapshot_of(gpu_node("n1", unwell=2), member("lone", 5, node="n1"))
     assert buckets(snapshot) == {
         ("default/lone", "productive"): 5,
-        (NOBODY, "broken"): 2,
+        (NOBODY, "unwell"): 2,
         (NOBODY, "idle"): 1,
     }
+
+
+def test_on_a_cordoned_node_they_are_broken_with_the_others() -> None:
+    assert buckets(snapshot_of(gpu_node("n1", unwell=2, cordoned=True))) == {(NOBODY, "broken"): 8}
+
+
+def test_devices_of_a_plugin_that_is_not_registered_are_unwell_if_their_number_is_known() -> None:
+    labels = {"nvidia.com/gpu.count": "8"}
+    assert buckets(snapshot_of(node("n1", labels=labels))) == {(NOBODY, "unwell"): 8}
+    assert buckets(snapshot_of(node("n1", labels={"nvidia.com/gpu.present": "true"}))) == {}
+
+
+def test_devices_that_are_unwell_and_in_use_count_for_who_has_them() -> None:
+    snapshot = snapshot_of(gpu_node("n1", unwell=3), member("lone", 8, node="n1"))
+    assert buckets(snapshot) == {("default/lone", "productive"): 8}
 
 
 def test_no_more_is_held_than_there_is() -> None:
@@ -157,7 +173,7 @@ def capacity_of(state: ClusterState, policy: Policy) -> Counter[tuple[str, str]]
     for row in range(len(view.names)):
         for column, resource in enumerate(view.resources):
             if is_device(policy, resource):
-                unwell = view.broken.get(row, {}).get(resource, 0)
+                unwell = view.unwell.get(row, {}).get(resource, UnwellDevices(0, 0)).unwell
                 model = view.labels[row].get("nvidia.com/gpu.product", "")
                 found[resource, model] += int(view.allocatable[column, row]) + unwell
     return found

@@ -5,6 +5,7 @@ from typing import Any
 
 from maitred.kube.resources import CONFIG_MAPS, NODES, PODS, STORAGE_CLASSES, VOLUME_CLAIMS, VOLUMES
 from maitred.sandbox.housekeeping.objects import BUDGETS, POD_GROUPS
+from tests.sandbox.housekeeping import device_stories
 from tests.sandbox.housekeeping.place import Json, Place
 
 SIZE = "storage"
@@ -237,7 +238,18 @@ def without_times(told: Any) -> Any:
     return [without_times(item) for item in told] if isinstance(told, list) else told
 
 
-STORIES = {story.__name__: story for story in (garbage, volumes, first_consumer, budgets, protection, nodes)}
+STORIES = {
+    story.__name__: story
+    for story in (
+        garbage,
+        volumes,
+        first_consumer,
+        budgets,
+        protection,
+        nodes,
+        *device_stories.STORIES,
+    )
+}
 
 
 async def tell_all(places: dict[str, Place]) -> dict[str, Json]:

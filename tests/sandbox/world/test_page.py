@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from maitred.model.world import Levels, NodeKind, World
+from maitred.model.world_devices import Partition, WorldDevice
 from maitred.sandbox.kubelets import marks
 from maitred.sandbox.world.story import Step, Story, StoryGang, StoryNodes, StoryWait
 
@@ -16,7 +17,10 @@ WORDS = {word for code in re.findall(r"`([^`]+)`", PROSE) for word in re.split(r
 ENVELOPE = {"apiVersion", "kind"}
 
 
-@pytest.mark.parametrize("settings", [World, Levels, NodeKind, Story, Step, StoryGang, StoryWait, StoryNodes])
+@pytest.mark.parametrize(
+    "settings",
+    [World, Levels, NodeKind, WorldDevice, Partition, Story, Step, StoryGang, StoryWait, StoryNodes],
+)
 def test_every_field_is_on_the_page(settings: type[msgspec.Struct]) -> None:
     assert {field.encode_name for field in msgspec.structs.fields(settings)} - ENVELOPE <= WORDS
 

@@ -10,6 +10,7 @@ from maitred.cli import output
 from maitred.cli.files import content
 from maitred.cli.groups import CommandGroup
 from maitred.cli.sandbox.finding import Duration, on_sandbox
+from maitred.cli.sandbox.tainting import taint, untaint
 from maitred.model.manifest import InputError
 from maitred.model.words import counted
 
@@ -35,6 +36,10 @@ def command() -> None:
     """
 
 
+command.add_command(taint)
+command.add_command(untaint)
+
+
 @command.command()
 @targets
 @click.option(
@@ -47,29 +52,47 @@ def command() -> None:
 @click.option(
     "--reason", metavar="TEXT", default="lost", show_default=True, help="Reason to write on the node."
 )
+@click.option(
+    "--devices",
+    metavar="COUNT",
+    type=click.IntRange(min=1),
+    help="Fail only this many devices of each node; the node stays ready.",
+)
 @on_sandbox
-async def fail(client: "Client", targets: tuple[str, ...], seconds: float | None, reason: str) -> None:
+async def fail(
+    client: "Client", targets: tuple[str, ...], seconds: float | None, reason: str, devices: int | None
+) -> None:
     """Fail machines: their nodes become NotReady at once, and nothing runs on them any more.
+
+    With --devices the nodes stay ready, but offer fewer devices than they have, as a device plugin reports
+    unhealthy devices. If COUNT is all of them, the node looks as if the plugin were not answering.
 
     \b
     Examples:
       maitred sandbox fail b1-r3-n05
       maitred sandbox fail rack=r3 --for 5m
+      maitred sandbox fail b1-r3-n05 --devices 3
     """
     from maitred.sandbox.world import nodes
     from maitred.sandbox.world.objects import WorldObjects
 
     objects = WorldObjects(client)
     lost = await nodes.meant(objects, targets)
-    await nodes.fail(objects, lost, reason)
-    click.echo(f"{counted(len(lost), 'node')} lost: {names(lost)}")
+    if devices is None:
+        await nodes.fail(objects, lost, reason)
+        click.echo(f"{counted(len(lost), 'node')} lost: {names(lost)}")
+    else:
+        await nodes.break_devices(objects, lost, devices)
+        on_each = " on each" if len(lost) > 1 else ""
+        unwell = f"{counted(devices, 'unwell device')}{on_each}"
+        click.echo(f"{counted(len(lost), 'node')} with {unwell}: {names(lost)}")
     if seconds is None:
         return
     click.echo(f"the nodes heal in {seconds:g} s; Ctrl-C heals them now")
     try:
         await asyncio.sleep(seconds)
     finally:
-        await nodes.heal(objects, lost)
+        await (nodes.heal if devices is None else nodes.mend_devices)(objects, lost)
         click.echo(f"{counted(len(lost), 'node')} healed")
 
 
@@ -77,7 +100,7 @@ async def fail(client: "Client", targets: tuple[str, ...], seconds: float | None
 @targets
 @on_sandbox
 async def heal(client: "Client", targets: tuple[str, ...]) -> None:
-    """Bring failed machines back.
+    """Bring failed machines and devices back.
 
     \b
     Example:
@@ -88,9 +111,9 @@ async def heal(client: "Client", targets: tuple[str, ...]) -> None:
 
     objects = WorldObjects(client)
     found = await nodes.meant(objects, targets)
-    lost, others = parted(found, nodes.is_lost)
-    await nodes.heal(objects, lost)
-    click.echo(done(lost, "healed") + (f"; {counted(others, 'node')} not lost" if others else ""))
+    broken, others = parted(found, nodes.is_broken)
+    await nodes.heal(objects, broken)
+    click.echo(done(broken, "healed") + (f"; {counted(others, 'node')} not lost" if others else ""))
 
 
 @command.command()
@@ -170,7 +193,7 @@ async def add(
     Example:
       maitred sandbox add 8 --block b2 --rack r9 --like b1-r1-n01
     """
-    from maitred.sandbox.world import nodes
+    from maitred.sandbox.world import devices, nodes
     from maitred.sandbox.world.objects import WorldObjects
     from maitred.sandbox.world.targets import chosen, name_of
 
@@ -186,6 +209,7 @@ async def add(
         )
     model = chosen([like], there)[0] if like else min(there, key=name_of)
     made = await nodes.create(objects, nodes.more_like(model, there, count, places, more))
+    await devices.publish_like(objects, model, made)
     click.echo(f"{counted(len(made), 'node')} added: {span(made)}")
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from maitred.cli.asking import ClusterOptions, Question, answer_here, ask_scheduler
 from maitred.explain.group_verdicts import GroupVerdicts, group_verdicts
@@ -47,10 +47,9 @@ class AskedVerdicts:
                 news.tell()
                 seen += 1
             await asyncio.sleep(ASK_SECONDS)
-            try:
-                await asyncio.wait_for(news.after(seen), STALE_SECONDS)
-            except TimeoutError:
-                continue
+            with suppress(TimeoutError):
+                async with asyncio.timeout(STALE_SECONDS):
+                    await news.after(seen)
 
     async def ask(self) -> None:
         """A scheduler that is busy, or has just started, is asked again later."""

@@ -41,7 +41,7 @@ from maitred.sandbox.kubeconfig import token_of_ours
 from maitred.sandbox.kubelets.fleet import kubelets_of_marked_nodes
 from maitred.sandbox.place import MARKER, MARKER_NAMESPACE, SCHEDULER, sandbox_kubeconfig_path
 from maitred.sandbox.users import MAITRED
-from maitred.sandbox.world import nodes
+from maitred.sandbox.world import devices, nodes
 from maitred.sandbox.world.layout import machines
 from maitred.sandbox.world.objects import Json, WorldObjects
 from maitred.sandbox.world.operators import definitions
@@ -179,12 +179,14 @@ def scheduler(
 
 
 async def furnish(objects: WorldObjects, world: World) -> None:
-    """The rights of the scheduler, the sign that this is a sandbox, and the nodes."""
+    """The rights of the scheduler, the sign that this is a sandbox, the nodes, and their devices."""
     for body in installed("base"):
         if body["kind"] in RIGHTS:
             await objects.apply(body)
     await objects.apply(sign())
     await nodes.create(objects, machines(world))
+    if world.devices:
+        await devices.publish(objects, world, await nodes.simulated(objects))
 
 
 def sign() -> Json:

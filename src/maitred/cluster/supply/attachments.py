@@ -296,7 +296,7 @@ class Attachments:
         self._assign(slot, name)
 
     def _assign(self, slot: Slot, name: str | None) -> None:
-        if slot.volume is not None and self.volumes_taken.get(slot.volume) is slot:
+        if slot.volume is not None:
             del self.volumes_taken[slot.volume]
         slot.volume = name
         if name is not None:

@@ -6,10 +6,10 @@ from typing import Self
 
 import numpy as np
 
+from maitred.cluster.devices.served import nodes_without
 from maitred.cluster.journal import Moved, Rows, Seated
 from maitred.cluster.load import Load
 from maitred.cluster.nodes import Ints, Mask, NodeView
-from maitred.cluster.supply.devices import nodes_without, served_by_classes
 from maitred.cluster.supply.fit import Fit, Room
 from maitred.cluster.supply.interface import Lift, Supply
 from maitred.model.needs import Needs
@@ -184,7 +184,24 @@ class Columns(Supply):
 
     def _count_copies(self, requests: Requests, rows: Rows | None) -> Ints:
         room = self.room_of if rows is None else lambda column: self.room_of(column)[rows]
-        return copies_that_fit(room, self.load.nodes, requests)
+        nodes, classes = self.load.nodes, self.load.snapshot.device_classes
+        if not any(resource in classes for resource, _ in requests):
+            return copies_that_fit(room, nodes, requests)
+        counted = tuple((resource, asked) for resource, asked in requests if resource not in classes)
+        copies = copies_that_fit(room, nodes, counted)
+        for resource, asked in requests:
+            if resource in classes:
+                free = self._beside_classes(resource)
+                fit = np.maximum((free if rows is None else free[rows]) // asked, 0)
+                copies = np.minimum(copies, fit)
+        return copies
+
+    def _beside_classes(self, resource: str) -> Ints:
+        """What is free of a resource that devices of a class serve on nodes that have none of their own: how
+        many those have is known to another supply."""
+        nodes, column = self.load.nodes, self.load.nodes.resource_column(resource)
+        free = self.room_of(column) if column is not None else np.zeros_like(self.free[0])
+        return np.where(nodes_without(nodes, resource), LARGEST_AMOUNT, free)
 
     def asked_by(self, shape: int) -> bool:
         return True
@@ -194,30 +211,22 @@ class Columns(Supply):
 
     def fit(self, shapes: Sequence[int], lift: Lift, others_may_help: bool) -> Fit:
         fit = Fit.without_limits(len(shapes))
-        fit.rooms = self._rooms(shapes, lift)
+        fit.rooms = self._rooms(shapes)
         for position, shape in enumerate(shapes):
-            fit.copies[position] = self._fitting(shape, position, fit.rooms, lift)
+            fit.copies[position] = self.copies(shape)
         return fit
 
-    def _rooms(self, shapes: Sequence[int], lift: Lift) -> list[Room]:
+    def _rooms(self, shapes: Sequence[int]) -> list[Room]:
         nodes, requests = self.load.nodes, [dict(self.load.needs(shape).requests) for shape in shapes]
         rooms = []
         for resource in sorted(set().union(*requests)):
             column = nodes.resource_column(resource)
-            free = self.room_of(column) if column is not None else np.zeros_like(self.free[0])
-            if "Devices" in lift and resource in self.load.snapshot.device_classes:
-                free = np.where(nodes_without(nodes, resource), LARGEST_AMOUNT, free)
+            if resource in self.load.snapshot.device_classes:
+                free = self._beside_classes(resource)
+            else:
+                free = self.room_of(column) if column is not None else np.zeros_like(self.free[0])
             rooms.append(Room(free, tuple(r.get(resource, 0) for r in requests)))
         return rooms
-
-    def _fitting(self, shape: int, position: int, rooms: list[Room], lift: Lift) -> Ints:
-        """Devices that classes serve are not counted by nodes, so where they are left aside a node that has
-        none of its own has enough."""
-        if "Devices" not in lift or not served_by_classes(self.load, shape):
-            return self.copies(shape)
-        fit = [room.free // room.use[position] for room in rooms if room.use[position]]
-        copies: Ints = np.maximum(np.minimum.reduce(fit), 0)
-        return copies
 
 
 def copies_that_fit(room: Callable[[int], Ints], nodes: NodeView, requests: Requests) -> Ints:

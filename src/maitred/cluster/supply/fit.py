@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from maitred.cluster.nodes import Codes, Ints, Mask
 
+UNLIMITED = 2**31
+
 
 @dataclass(frozen=True, slots=True)
 class Room:
@@ -71,6 +73,11 @@ class Fit:
     sure: bool = True
     """Whether members who hold to all this are served for certain; if not, the supply must be asked once it
     is known who sits where (`Supply.serves`)."""
+    kinds: Codes | None = None
+    """Nodes with the same number are alike in all that this supply minds and does not say above."""
+    sure_up_to: int = UNLIMITED
+    """Nodes may have room for more copies than is said here, where it is for more than so many: the search
+    for more was given up."""
 
     @classmethod
     def without_limits(cls, shapes: int) -> "Fit":
@@ -79,4 +86,5 @@ class Fit:
     @property
     def exact(self) -> bool:
         """Whether `copies`, and `rooms` where shapes share a node, say all."""
-        return not (self.quotas or any(self.companies)) and all(one.capped for one in self.conflicts)
+        alone = self.sure and not (self.quotas or any(self.companies))
+        return alone and all(one.capped for one in self.conflicts)

@@ -9,6 +9,7 @@ import msgspec
 
 from maitred.controllers.answers.refusals import RefusedError
 from maitred.explain.billing.document import Usage
+from maitred.explain.health.answer import FleetHealth
 from maitred.explain.proposal.supposition import Supposition
 from maitred.explain.situation import Situation
 from maitred.explain.why.seen import NOTHING_SEEN, Seen
@@ -19,6 +20,8 @@ NAME = r"^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$"
 
 Namespace = Annotated[str, msgspec.Meta(min_length=1, max_length=63, pattern=LABEL)]
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=253, pattern=NAME)]
+
+NOT_LOOKED_AT = FleetHealth()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,8 @@ class AnswerContext:
     used: Callable[[int, int], Usage]
     """What devices were used for on some days since 1970, but for the last."""
     seen: Seen = NOTHING_SEEN
+    health: FleetHealth = NOT_LOOKED_AT
+    """Of what the visitor may see, where the route asks for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +78,8 @@ class Route:
     """Of what is posted; without one the question is a GET."""
     looks: Callable[[AnswerContext], Collection[str] | None] | None = None
     """In a thread: whether it is to be seen how the pods of the namespace are doing."""
+    surveys: bool = False
+    """Whether it is to be seen how all nodes and pods are doing."""
     misses: Reason = Reason.UNKNOWN_NAME
     """What it means when `work` refuses its input."""
 

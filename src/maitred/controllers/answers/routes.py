@@ -10,6 +10,8 @@ from maitred.explain.billing.document import Bill
 from maitred.explain.capacity.capacity import capacity
 from maitred.explain.capacity.document import Capacity
 from maitred.explain.group_verdicts import GroupVerdicts, group_verdicts
+from maitred.explain.health.answer import FleetHealth
+from maitred.explain.health.naming import about
 from maitred.explain.proposal.answer import Proposals
 from maitred.explain.proposal.propose import proposals
 from maitred.explain.proposal.supposition import Request
@@ -27,6 +29,7 @@ KEY = rf"{LABEL.rstrip('$')}/{NAME.lstrip('^')}"
 MonthName = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{4}-(0[1-9]|1[0-2])$")]
 By = Annotated[str, msgspec.Meta(max_length=323, pattern=r"^(namespace|model|label:[-A-Za-z0-9_./]+)$")]
 Namespaces = Annotated[str, msgspec.Meta(max_length=1000, pattern=NAMESPACES)]
+NodeOrGroup = Annotated[str, msgspec.Meta(min_length=1, max_length=317)]
 Key = Annotated[str, msgspec.Meta(max_length=317, pattern=KEY)]
 
 
@@ -80,6 +83,13 @@ def answer_plan(asked: AnswerContext) -> Proposals:
 
 def answer_capacity(asked: AnswerContext) -> Capacity:
     return capacity(asked.situation)
+
+
+def answer_health(asked: AnswerContext) -> FleetHealth:
+    values = asked.question.values
+    if "name" not in values:
+        return asked.health
+    return about(asked.health, asked.situation, values["name"], values["home"])
 
 
 def answer_groups(asked: AnswerContext) -> GroupVerdicts:
@@ -139,6 +149,17 @@ ROUTES = (
         "How large a gang could start, what blocks the waiting groups, and why devices are idle.",
         (Capacity,),
         answer_capacity,
+    ),
+    Route(
+        "health",
+        "Which nodes and devices are unwell, which groups that hurts, and whose fault it is.",
+        (FleetHealth,),
+        answer_health,
+        (
+            Parameter("name", "query", NodeOrGroup, "A node, or a group as namespace/name. Default: all."),
+            Parameter("home", "query", Namespace, "Namespace of a group without one.", default="default"),
+        ),
+        surveys=True,
     ),
     Route(
         "groups",

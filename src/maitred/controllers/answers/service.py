@@ -1,5 +1,6 @@
 """From a question to its answer: who asks, what they may see, and the cluster without the names of others."""
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -18,13 +19,17 @@ from maitred.controllers.answers.replica import View
 from maitred.controllers.answers.route import AnswerContext, CheckedQuestion, Route
 from maitred.controllers.answers.worker import InterruptedJob
 from maitred.explain.billing.document import Usage
+from maitred.explain.health.answer import FleetHealth
+from maitred.explain.health.survey import health
 from maitred.explain.proposal.supposition import Supposition, read_supposition
+from maitred.explain.redaction.health import health_as_seen_by
 from maitred.explain.redaction.situation import as_seen_by
 from maitred.explain.redaction.usage import usage_as_seen_by
 from maitred.explain.situation import Situation
 from maitred.explain.why.seen import Seen
 from maitred.kube.answers import Reason
 from maitred.kube.client import Client
+from maitred.kube.fleet import look_at_fleet
 from maitred.kube.pod_progress import look
 from maitred.kube.reviews import User
 from maitred.model.history import NO_HISTORY, History
@@ -34,6 +39,7 @@ T = TypeVar("T")
 
 OLDEST_SITUATION = timedelta(seconds=30)
 MOST_SITUATIONS = 8
+OLDEST_SURVEY = timedelta(seconds=5)
 
 Source = Callable[[QuestionQueue], Awaitable[View | None]]
 """What is known now; None while this scheduler knows nothing: another one leads. A state is brought up to
@@ -117,6 +123,8 @@ class Service:
         self._access = AccessCheck(client)
         self._question_queue = question_queue or QuestionQueue()
         self._situations = Situations()
+        self._surveying = asyncio.Lock()
+        self._surveyed: tuple[Hashable, datetime, FleetHealth] | None = None
 
     def close(self) -> None:
         self._question_queue.close()
@@ -150,6 +158,9 @@ class Service:
         if route.looks is not None:
             pods = await self._work(user, partial(route.looks, asked))
             asked = replace(asked, seen=await self._look(view, question.values["namespace"], pods))
+        if route.surveys:
+            whole = await self._survey(user, view, inputs)
+            asked = replace(asked, health=health_as_seen_by(whole, mine))
         return await self._work(user, partial(worked_out, route, asked))
 
     async def _view(self) -> View:
@@ -184,6 +195,19 @@ class Service:
         past = self._past(inputs.now, mine)
         whole = Situation(inputs.snapshot, inputs.view.policy, inputs.now, inputs.view.scheduler, past)
         return as_seen_by(whole, mine)
+
+    async def _survey(self, user: User, view: View, inputs: AnswerInputs) -> FleetHealth:
+        """The health of all, by one look for all who ask about the same state within a few seconds, and one
+        look at a time: to list every node and pod costs the API server more than any other question."""
+        state = (view.term, inputs.version, id(view.policy))
+        async with self._surveying:
+            kept = self._surveyed
+            if kept is None or kept[0] != state or inputs.now - kept[1] > OLDEST_SURVEY:
+                look = await look_at_fleet(self._client, view.groups.values())
+                whole = Situation(inputs.snapshot, view.policy, inputs.now, view.scheduler)
+                found = await self._work(user, partial(health, whole, look))
+                kept = self._surveyed = state, inputs.now, found
+        return kept[2]
 
     async def _look(self, view: View, namespace: str, pods: Collection[str] | None) -> Seen:
         groups = [group for key, group in view.groups.items() if key.startswith(f"{namespace}/")]

@@ -81,7 +81,8 @@ async def live(sockets: Sequence[socket.socket], backlog: Backlog, config: Confi
     try:
         backlog.start_over()
         await serve(channel, backlog, config)
-        status = await asyncio.wait_for(process.wait(), GOODBYE_SECONDS)
+        async with asyncio.timeout(GOODBYE_SECONDS):
+            status = await process.wait()
         return f"has ended with status {status}"
     except TimeoutError:
         return f"has said nothing for {SILENT_SECONDS:g} s" if process.returncode is None else "has ended"

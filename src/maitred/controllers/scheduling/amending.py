@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import msgspec
 
 from maitred.cluster.volumes import claim_names
+from maitred.controllers.scheduling.claim_shares import users_of, without_users
+from maitred.controllers.scheduling.device_claims import User
 from maitred.controllers.scheduling.worklist import CycleSelection
 from maitred.model.plan import Bind, GroupVerdict, Plan
 from maitred.model.pod import Pod
@@ -54,17 +56,20 @@ def as_told(plan: Plan, selection: CycleSelection) -> Plan:
 def without(plan: Plan, away: Away, waiting: Mapping[str, Pod]) -> Plan:
     """Nothing is bound, nominated or evicted for these groups, and of some of them nothing is told either.
 
-    `waiting`: the pods that wait, by their keys: a volume that only pods of these groups get is left out too.
+    `waiting`: the pods that wait, by their keys: volumes and devices that only pods of these groups get are
+    left out too.
     """
     if not away.groups and not away.untold:
         return plan
     binds = tuple(bind for bind in plan.binds if bind.group not in away.groups)
     left_out = claims_of((bind for bind in plan.binds if bind.group in away.groups), waiting)
     unused = left_out - claims_of(binds, waiting) if left_out else left_out
+    idle = users(plan.binds, waiting).difference(users(binds, waiting)) if plan.claims else ()
     return msgspec.structs.replace(
         plan,
         binds=binds,
         volumes=tuple(choice for choice in plan.volumes if choice.claim not in unused),
+        claims=without_users(plan.claims, idle),
         nominations=tuple(seat for seat in plan.nominations if seat.group not in away.groups),
         evictions=tuple(gone for gone in plan.evictions if gone.preemptor not in away.groups),
         groups=flat(one for one in plan.with_parts() if one[0].group not in away.untold),
@@ -79,3 +84,9 @@ def flat(groups: Iterable[tuple[GroupVerdict, tuple[GroupVerdict, ...]]]) -> tup
 def claims_of(binds: Iterable[Bind], waiting: Mapping[str, Pod]) -> set[str]:
     pods = (waiting[bind.pod] for bind in binds if bind.pod in waiting)
     return {claim for pod in pods for claim in claim_names(pod)}
+
+
+def users(binds: Iterable[Bind], waiting: Mapping[str, Pod]) -> set[User]:
+    """For whom claims are reserved: pods and their PodGroups."""
+    found = (users_of(bind, waiting[bind.pod]) for bind in binds if bind.pod in waiting)
+    return {user for one in found for user in one}

@@ -49,6 +49,13 @@ Row = tuple[tuple[str, ...], float]
 def families(found: Capacity) -> Iterator[Metric]:
     yield gauge("maitred_devices", "Devices of the cluster.", ("resource", "model"), _devices(found))
     yield gauge(
+        "maitred_unwell_devices",
+        "Devices that nodes have and do not offer: they are unhealthy or tainted, or their device plugin is "
+        "not answering or not registered.",
+        ("resource", "model"),
+        (((one.resource, one.model), one.unwell) for one in found.idle),
+    )
+    yield gauge(
         "maitred_idle_devices",
         "Devices that no pod holds, by the reason why they are idle.",
         ("resource", "model", "reason"),
@@ -58,7 +65,7 @@ def families(found: Capacity) -> Iterator[Metric]:
         "maitred_largest_gang",
         "Members of the largest gang that fits within one domain of a level: now, or after evicting all "
         "pods that may be evicted. Members ask for one device or for a whole node.",
-        ("member", "model", "level", "room"),
+        ("member", "resource", "model", "level", "room"),
         _largest(found),
     )
     yield gauge(
@@ -116,7 +123,8 @@ def _largest(found: Capacity) -> Iterator[Row]:
             continue
         highest = max(placeable.ranks, key=lambda rank: rank.priority)
         for gangs in highest.gangs:
-            labels = (shape.kind, shape.model, gangs.level or EVERYWHERE)
+            asked = next(iter((*shape.requests, *shape.claims)))
+            labels = (shape.kind, asked, shape.model, gangs.level or EVERYWHERE)
             yield (*labels, "now"), gangs.now.members
             if gangs.with_room is not None:
                 yield (*labels, "preempting"), gangs.with_room.members

@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING, Protocol
 from maitred.cluster.snapshot import Snapshot
 from maitred.controllers.owners.returns import Returns
 from maitred.controllers.recording.recorder import DecisionRecorder
-from maitred.controllers.scheduling.amending import as_told, of_those_present, with_receipts, without
+from maitred.controllers.scheduling.amending import as_told, of_those_present, users, with_receipts, without
 from maitred.controllers.scheduling.binding import Order
+from maitred.controllers.scheduling.claim_shares import by_user, share_of
 from maitred.controllers.scheduling.claims import choices_for
 from maitred.controllers.scheduling.last_verdicts import LastVerdicts
 from maitred.controllers.scheduling.metrics import Metrics
@@ -35,7 +36,7 @@ from maitred.controllers.scheduling.worklist import CycleSelection, Worklist
 from maitred.decide.cycle import run
 from maitred.decide.scope import Scope
 from maitred.decide.verdicts import Verdicts
-from maitred.model.plan import Bind, GroupVerdict, Plan
+from maitred.model.plan import Bind, ClaimAllocation, GroupVerdict, Plan
 from maitred.model.policy import Policy
 from maitred.model.rotation import Rotation
 
@@ -209,12 +210,15 @@ class SchedulingLoop:
             teller.seating(seats, snapshot, time.monotonic())
         verdicts = {verdict.group: verdict for verdict in seats.decisions}
         chosen = {choice.claim: choice for choice in seats.volumes}
+        reserved = by_user(seats.claims)
         for group, found in groupby(seats.binds, key=lambda bind: bind.group):
             binds = list(found)
             seating = SeatingRecord(now, len(binds), len(self._mirror.unseated(group)))
-            if self._assume(binds):
-                volumes = choices_for((self._mirror.waiting[bind.pod] for bind in binds), chosen)
-                orders.append(Order(verdicts[group], binds, seating, time.monotonic(), volumes))
+            waiting = self._mirror.waiting
+            claims = share_of(users(binds, waiting), reserved) if reserved else ()
+            if self._assume(binds, claims):
+                volumes = choices_for((waiting[bind.pod] for bind in binds), chosen)
+                orders.append(Order(verdicts[group], binds, seating, time.monotonic(), volumes, claims))
                 binder.send(orders[-1])
             else:
                 log.info("group %s: its places or members changed during the decision; deciding again", group)
@@ -222,7 +226,7 @@ class SchedulingLoop:
             await asyncio.sleep(0)  # the first groups are on their way while the last are prepared
         return orders
 
-    def _assume(self, binds: list[Bind]) -> bool:
+    def _assume(self, binds: list[Bind], claims: tuple[ClaimAllocation, ...]) -> bool:
         """Take the places of the whole group on the state as it is by now, or none of them."""
         mirror, taken = self._mirror, list[str]()
         changed_nodes = frozenset(mirror.state.news.nodes)
@@ -232,7 +236,8 @@ class SchedulingLoop:
             taken.append(bind.pod)
         else:
             in_doubt = (bind.pod for bind in binds if bind.node in changed_nodes)
-            if all(mirror.state.fits_where_it_is(pod) for pod in in_doubt):
+            fits = all(mirror.state.fits_where_it_is(pod) for pod in in_doubt)
+            if fits and mirror.device_claims.lost(claims) is None:
                 return True
         mirror.overlay.retract(taken)
         return False

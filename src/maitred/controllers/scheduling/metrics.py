@@ -31,6 +31,7 @@ class Now:
     waiting_pods: Callable[[], int] = nothing
     assumed_pods: Callable[[], int] = nothing
     short_groups: Callable[[], int] = nothing
+    contested_devices: Callable[[], int] = nothing
     waiting_groups: Callable[[str], int] = nothing
     not_in_ledger: Callable[[], int] = nothing
     ledger_failing: Callable[[], int] = nothing
@@ -90,7 +91,13 @@ class Metrics:
         Gauge, "maitred_short_groups", "Gangs that are bound in part and not yet repaired."
     )
     taken_back = MetricRow(
-        Counter, "maitred_taken_back_pods", "Pods deleted because their whole group could not be bound."
+        Counter,
+        "maitred_taken_back_pods",
+        "Pods deleted because their whole group could not be bound, or because a pod of another claim has "
+        "their device.",
+    )
+    contested_devices = MetricRow(
+        Gauge, "maitred_contested_devices", "Devices that more than one resource claim has."
     )
     preemptions = MetricRow(Counter, "maitred_preemptions", "Times that pods were evicted for a group.")
     evictions = MetricRow(
@@ -145,6 +152,7 @@ class Metrics:
         self.waiting_pods.set_function(now.waiting_pods)
         self.assumed_pods.set_function(now.assumed_pods)
         self.short_groups.set_function(now.short_groups)
+        self.contested_devices.set_function(now.contested_devices)
         self.not_in_ledger.set_function(now.not_in_ledger)
         self.ledger_failing.set_function(now.ledger_failing)
         for category in CATEGORIES:

@@ -15,10 +15,11 @@ from maitred.cluster.news import Ends
 from maitred.cluster.state import ClusterState, Delete, Journal, Put
 from maitred.cluster.trees import COMPOSITE_POD_GROUP
 from maitred.controllers.scheduling.departures import controller_of
+from maitred.controllers.scheduling.device_claims import DeviceClaimTable
 from maitred.controllers.scheduling.gangs import ShadowGangs
 from maitred.controllers.scheduling.overlay import Overlay, is_over
 from maitred.controllers.scheduling.seating import ANNOTATION, SeatingRecord, parse_seating
-from maitred.kube.wire import WatchedComposite, WatchedGroup, WatchedPod
+from maitred.kube.wire import WatchedClaim, WatchedComposite, WatchedGroup, WatchedPod
 from maitred.model.group import CompositePodGroup, PodGroup
 from maitred.model.kinds import row_of
 from maitred.model.meta import key_of
@@ -71,7 +72,9 @@ class Mirror:
         self._group_of: dict[str, str] = {}
         self._waits_in: dict[str, str] = {}
         """Pods that wait -> the group that they are listed under."""
-        self.overlay = Overlay(self.state, self.waiting, self.changed.set, policy, clock)
+        self.device_claims = DeviceClaimTable()
+        claims = self.device_claims.claims
+        self.overlay = Overlay(self.state, self.waiting, self.changed.set, policy, clock, claims)
         self._scheduler = scheduler
         self.gangs: ShadowGangs | None = None
         """Set for a shadow, which tells gangs as an audit does."""
@@ -93,9 +96,12 @@ class Mirror:
         if key in self.waiting:
             self._wait_in_group(key)
         self._remember_mate(key, pod if ours else None)
+        if not pod.spec.node_name or is_over(pod):
+            self.device_claims.left_by(key, self.state.part_of(key))
 
     def pod_gone(self, key: str) -> None:
         self._stop_waiting(key)
+        self.device_claims.left_by(key, self.state.part_of(key))
         self.overlay.gone(key)
         self._remember_mate(key, None)
         if self.gangs is not None:
@@ -171,6 +177,14 @@ class Mirror:
         if (known := self.workloads.pop(key, None)) is not None:
             self.overlay.owner_gone(known)
         self.state.apply(Delete(KueueWorkload, key))
+
+    def put_claim(self, claim: WatchedClaim) -> None:
+        self.device_claims.put(key_of(claim.metadata), claim)
+        self.overlay.claims.put(claim)
+
+    def claim_gone(self, key: str) -> None:
+        self.device_claims.gone(key)
+        self.overlay.claims.gone(key)
 
     def follow(self, workloads: Workloads) -> None:
         """The policy has this to say of workloads from now on."""
@@ -311,6 +325,10 @@ def feed_owners(mirror: Mirror, row: SuspendableKind) -> MirrorFeed[Object]:
 
 def feed_workloads(mirror: Mirror) -> MirrorFeed[KueueWorkload]:
     return MirrorFeed(mirror.changed, mirror.put_workload, mirror.workload_gone)
+
+
+def feed_claims(mirror: Mirror) -> MirrorFeed[WatchedClaim]:
+    return MirrorFeed(mirror.changed, mirror.put_claim, mirror.claim_gone)
 
 
 def feed_plain(mirror: Mirror, kind: type[Object]) -> MirrorFeed[Object]:

@@ -108,6 +108,15 @@ class Notices:
         subject = known.subject if known else self._teller.subject(verdict.group)
         self._note(verdict, known.parts if known else (), subject, time.monotonic())
 
+    def unprepared(self, verdict: GroupVerdict) -> None:
+        """The places of the group could not be made ready. It is decided anew soon, so this is told now."""
+        known = self._notices.get(verdict.group)
+        subject = self._teller.subject(verdict.group) or (known.subject if known else None)
+        self._verdicts.note((verdict,))
+        now = time.monotonic()
+        self._note(verdict, known.parts if known else (), subject, now)
+        self._notices[verdict.group].due = now
+
     def catch_up(self) -> None:
         """After a start: tell of groups that an earlier scheduler seated and did not come to tell of."""
         parts = dict[str, list[GroupVerdict]]()

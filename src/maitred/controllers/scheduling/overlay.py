@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 from typing import Literal
 
 import msgspec
@@ -21,8 +22,9 @@ import msgspec
 from maitred.cluster.state import ClusterState, Depart, Put
 from maitred.controllers.scheduling.departures import LONGEST_GRACE, PodDepartures, grace_of
 from maitred.controllers.scheduling.lineage import OwnerId
+from maitred.controllers.scheduling.promised_claims import PromisedClaims
 from maitred.controllers.scheduling.promised_volumes import PromisedVolumes
-from maitred.kube.wire import WatchedOwner, WatchedPod
+from maitred.kube.wire import WatchedClaim, WatchedOwner, WatchedPod
 from maitred.model.objects import Object
 from maitred.model.operators.kueue import KueueWorkload
 from maitred.model.pod import Pod
@@ -59,7 +61,7 @@ class Assumption:
 
 
 class Overlay:
-    """`waiting`: the pods that are ours to seat, as the API server has them."""
+    """`waiting`: the pods that are ours to seat, as the API server has them; so has it `claims`."""
 
     def __init__(
         self,
@@ -68,6 +70,7 @@ class Overlay:
         changed: Callable[[], None],
         policy: Callable[[], Policy] = Policy,
         clock: Callable[[], float] = time.monotonic,
+        claims: Mapping[str, WatchedClaim] = MappingProxyType({}),
     ) -> None:
         """`changed` is told when pods that were taken as seated wait again."""
         self._state = state
@@ -75,6 +78,7 @@ class Overlay:
         self._waiting = waiting
         self._departures = PodDepartures(policy, clock)
         self.volumes = PromisedVolumes(state)
+        self.claims = PromisedClaims(state, claims)
         self._assumed: dict[str, Assumption] = {}
         self._seated_at: dict[str, datetime] = {}
         """When pods were sent to their nodes, until these say when they started."""

@@ -24,7 +24,7 @@ from maitred.controllers.scheduling.condition_writer import COMPOSITE_SCHEDULED
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.mirror import Mate, Mirror
 from maitred.controllers.scheduling.seating import SeatingRecord
-from maitred.kube.outcomes import Done
+from maitred.kube.outcomes import Done, Refused, Unknown
 from maitred.kube.wire import Condition, WatchedComposite, WatchedGroup
 from maitred.kube.writes import Writer
 from maitred.model.plan import Plan
@@ -105,13 +105,8 @@ class GangRepair:
         return all([await self._delete(key, mate) for key, mate in sorted(owned.items())])
 
     async def _delete(self, key: str, mate: Mate) -> bool:
-        """The condition first: by it a failure policy of a Job knows that this is no failure of the pod."""
-        namespace, _, name = key.partition("/")
-        told = Condition("DisruptionTarget", "True", TAKEN_BACK, TAKEN_BACK_WORDS, datetime.now(UTC))
-        await self._writer.patch_pod_condition(namespace, name, mate.uid, told)
-        outcome = await self._writer.delete_pod(namespace, name, mate.uid)
+        outcome = await take_back(self._writer, self._metrics, key, mate.uid, TAKEN_BACK_WORDS)
         if isinstance(outcome, Done):
-            self._metrics.taken_back.inc()
             return True
         log.warning("pod %s of a group that is bound in part could not be deleted: %s", key, outcome.message)
         return False
@@ -165,6 +160,20 @@ class GangRepair:
             return mates
         broken = {leaf.key for part in view.parts.broken() for leaf, _ in part.walk() if leaf.is_leaf}
         return {pod: mate for pod, mate in mates.items() if state.part_of(pod) in broken}
+
+
+async def take_back(
+    writer: Writer, metrics: Metrics, key: str, uid: str, words: str
+) -> Done | Refused | Unknown:
+    """Delete a pod that we have bound. The condition first: by it a failure policy of a Job knows that this
+    is no failure of the pod."""
+    namespace, _, name = key.partition("/")
+    told = Condition("DisruptionTarget", "True", TAKEN_BACK, words, datetime.now(UTC))
+    await writer.patch_pod_condition(namespace, name, uid, told)
+    outcome = await writer.delete_pod(namespace, name, uid)
+    if isinstance(outcome, Done):
+        metrics.taken_back.inc()
+    return outcome
 
 
 def waited_then(view: GroupView, seating: SeatingRecord) -> int:

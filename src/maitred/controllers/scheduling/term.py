@@ -14,6 +14,8 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from maitred.cluster.news import Ends
 from maitred.controllers.answers.backlog import Backlog
 from maitred.controllers.bookkeeping import Bookkeeper, Keeping
@@ -24,9 +26,11 @@ from maitred.controllers.policy import PolicyKeeper
 from maitred.controllers.recording.change_lines import ChangeLines
 from maitred.controllers.recording.recorder import DecisionRecorder
 from maitred.controllers.recording.ring import Ring
+from maitred.controllers.scheduling.allocating import DevicePreparer
 from maitred.controllers.scheduling.binding import Binder, Order
 from maitred.controllers.scheduling.capacity_gauges import CapacityGauges
 from maitred.controllers.scheduling.condition_writer import Teller
+from maitred.controllers.scheduling.contests import DeviceContests
 from maitred.controllers.scheduling.evicting import Evicter, RoomOrder
 from maitred.controllers.scheduling.last_verdicts import LastVerdicts
 from maitred.controllers.scheduling.loop import PlanFollower, PlanListener, SchedulingLoop
@@ -34,6 +38,7 @@ from maitred.controllers.scheduling.metrics import Metrics, Now
 from maitred.controllers.scheduling.mirror import (
     Mirror,
     MirrorFeed,
+    feed_claims,
     feed_composites,
     feed_groups,
     feed_owners,
@@ -43,20 +48,24 @@ from maitred.controllers.scheduling.mirror import (
 )
 from maitred.controllers.scheduling.notices import RENEW_SECONDS, Notices
 from maitred.controllers.scheduling.receipts import Receipts
+from maitred.controllers.scheduling.reclaiming import ClaimRepair
 from maitred.controllers.scheduling.repair import GangRepair
 from maitred.controllers.scheduling.report import Report
 from maitred.controllers.scheduling.worklist import Worklist
 from maitred.explain.situation import Situation
+from maitred.kube.claim_writes import ClaimWriter
 from maitred.kube.client import Client
 from maitred.kube.discovery import Served
 from maitred.kube.events import Events
 from maitred.kube.permit import Permit
 from maitred.kube.reflector import Reflector
-from maitred.kube.wire import WATCHED_OWNERS, WatchedComposite, WatchedGroup, WatchedPod
+from maitred.kube.wire import WATCHED_OWNERS, WatchedClaim, WatchedComposite, WatchedGroup, WatchedPod
 from maitred.kube.writes import Writer
+from maitred.model.devices.claims import ResourceClaim
 from maitred.model.group import CompositePodGroup, PodGroup
 from maitred.model.objects import Object
 from maitred.model.operators.kueue import KueueWorkload
+from maitred.model.plan import Blocker, GroupVerdict
 from maitred.model.pod import Pod
 from maitred.model.suspending import OWNERS
 
@@ -144,7 +153,17 @@ class SchedulingTerm:
         self.verdicts = LastVerdicts(mirror.waiting_by_group)
         self._notices = Notices(mirror, self.verdicts, teller, settings.renew_seconds)
         self._repair = GangRepair(mirror, writer, condition, settings.complete_within_seconds, metrics)
-        self._binder = Binder(writer, mirror, settings.binds_in_flight, self._order_finished)
+        devices = device_preparer(mirror, writer, served, settings)
+        self._reclaimer = None if devices is None else ClaimRepair(mirror, devices)
+        self._contests = DeviceContests(mirror, writer, metrics, settings.scheduler)
+        self._binder = Binder(
+            writer,
+            mirror,
+            settings.binds_in_flight,
+            self._order_finished,
+            devices,
+            lambda: keeper.policy,
+        )
         self._evicter = Evicter(
             writer,
             suspensions,
@@ -179,6 +198,7 @@ class SchedulingTerm:
                 waiting_pods=lambda: len(mirror.waiting),
                 assumed_pods=lambda: mirror.overlay.assumed,
                 short_groups=self._repair.short,
+                contested_devices=lambda: len(mirror.device_claims.contested),
                 waiting_groups=self._report.waiting,
                 not_in_ledger=self._records_dropped,
                 ledger_failing=self._ledger_failing,
@@ -191,6 +211,10 @@ class SchedulingTerm:
             self._notices.catch_up()
             for part in (self._binder, self._evicter, self._receipts, self._notices, self._repair):
                 tasks.create_task(part.run())
+            if self._reclaimer is not None:
+                await self._reclaimer.look()
+                tasks.create_task(self._reclaimer.run())
+                tasks.create_task(self._contests.run())
             if self._returns is not None:
                 tasks.create_task(self._returns.run())
         self._cycles = tasks.create_task(self._loop().run())
@@ -281,6 +305,8 @@ class SchedulingTerm:
         )
         if order.bound:
             self._repair.interrupted(order.group)
+        if order.unprepared is not None:
+            self._notices.unprepared(waiting_again(order, order.unprepared))
         self._mirror.changed.set()
 
     def _room_order_begun(self, order: RoomOrder, begun: bool) -> None:
@@ -307,6 +333,24 @@ class SchedulingTerm:
         )
 
 
+def waiting_again(order: Order, blocker: Blocker) -> GroupVerdict:
+    """What is said of a group whose places could not be made ready, until it is decided anew."""
+    placed = order.verdict.placed - len(order.refused)
+    if order.verdict.counts == "parts":
+        placed = order.verdict.placed
+    return msgspec.structs.replace(order.verdict, verdict="Waiting", placed=placed, blockers=(blocker,))
+
+
+def device_preparer(
+    mirror: Mirror, writer: Writer, served: Served, settings: SchedulerSettings
+) -> DevicePreparer | None:
+    """None where there are no resource claims, and where nothing is written."""
+    claims, name = served.resources.get(ResourceClaim), settings.scheduler
+    if claims is None or name is None:
+        return None
+    return DevicePreparer(mirror, writer, ClaimWriter(writer, claims, name), name, settings.binds_in_flight)
+
+
 def reflectors(
     client: Client, served: Served, mirror: Mirror, returns: Returns | None
 ) -> Iterable[Reflector[Any]]:
@@ -317,6 +361,7 @@ def reflectors(
         PodGroup: (WatchedGroup, feed_groups(mirror)),
         CompositePodGroup: (WatchedComposite, feed_composites(mirror)),
         KueueWorkload: (KueueWorkload, feed_workloads(mirror)),
+        ResourceClaim: (WatchedClaim, feed_claims(mirror)),
         **{row.type: (row.type, feed_owners(mirror, row)) for row in OWNERS},
     }
     if returns is not None:

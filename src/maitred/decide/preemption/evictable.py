@@ -4,12 +4,14 @@ Made once per cycle, when the first group has to be seated at the cost of others
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 
 import numpy as np
 
+from maitred.cluster.devices.counted import held_devices
+from maitred.cluster.devices.served import nodes_without
 from maitred.cluster.journal import Rows
 from maitred.cluster.leaving import LATE, leaving_pods, stuck_pods
 from maitred.cluster.nodes import Ints, Mask
@@ -19,7 +21,7 @@ from maitred.decide.preemption.kinship import SINGLE, Kinship, joined
 from maitred.model.group import Composite, Group, stated_priority
 from maitred.model.leading import is_leading
 from maitred.model.meta import key_of
-from maitred.model.policy import Policy, grace_limit, is_device
+from maitred.model.policy import Policy, grace_limit, is_device, is_device_driver
 from maitred.model.priority import rank_of
 from maitred.model.protection import (
     FIELDS,
@@ -334,7 +336,7 @@ class EvictablePods:
 
     @cached_property
     def devices(self) -> Ints:
-        """How many each pod has."""
+        """How many each pod has: of those that nodes offer, and by its claims."""
         resources = {resource for needs in self.snapshot.needs for resource, _ in needs.requests}
         counted = {resource for resource in resources if is_device(self.policy, resource)}
         devices = np.array(
@@ -344,7 +346,19 @@ class EvictablePods:
             ],
             dtype=np.int64,
         )
-        return devices[self.bound.needs]
+        found: Ints = devices[self.bound.needs] - self._served_by_classes(counted)
+        for place, kinds in held_devices(self.snapshot).items():
+            found[place] += sum(n for kind, n in kinds.items() if is_device_driver(self.policy, kind.driver))
+        return found
+
+    def _served_by_classes(self, resources: Collection[str]) -> Ints:
+        """How many of these each pod asks for on a node that has none: a class serves them, by a claim."""
+        nodes, rows = self.snapshot.nodes, self.bound.node
+        found: Ints = np.zeros(len(rows), dtype=np.int64)
+        for resource in self.snapshot.device_classes.keys() & resources:
+            asked = np.array([dict(needs.requests).get(resource, 0) for needs in self.snapshot.needs])
+            found += np.where(nodes_without(nodes, resource)[rows], asked[self.bound.needs], 0)
+        return found
 
     @cached_property
     def work(self) -> Ints:

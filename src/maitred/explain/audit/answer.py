@@ -1,7 +1,13 @@
 """The answer of an audit, as data. Its JSON form is a stable contract."""
 
+from typing import Literal
+
 from maitred.model.plan import Record
 from maitred.model.policy import API_VERSION
+from maitred.model.unwell import Cause
+
+UnwellCause = Literal[Cause, "Tainted"]
+"""Devices that claims are for are tainted."""
 
 
 class GroupKind(Record, frozen=True):
@@ -67,7 +73,10 @@ class DeviceCounts(Record, frozen=True):
     half_started: int
     """Of these, those that half-started gangs hold."""
     unwell: int
-    """Free, on nodes that are closed or unwell."""
+    """Neither taken nor to be had: on nodes that are closed or unwell, not offered by the plugin, or
+    tainted."""
+    not_offered: int
+    """Of these, those that the device plugin does not offer or that are tainted, on nodes that are well."""
     free: int
     """Free, on all others."""
     stranded: int
@@ -81,6 +90,19 @@ class DeviceCounts(Record, frozen=True):
     in_part: int
     """so many: nothing that needs whole nodes can use them."""
     levels: tuple[LargestRoom, ...]
+
+
+class UnwellNode(Record, frozen=True):
+    """Devices of one kind on a node that its device plugin does not offer, or that are tainted."""
+
+    node: str
+    resource: str
+    unwell: int | None
+    of: int | None
+    """Both None where nothing says how many there are."""
+    cause: UnwellCause
+    label: str
+    """The label that tells of them, where no device plugin does; else empty."""
 
 
 class StrandedNode(Record, frozen=True):
@@ -155,6 +177,7 @@ class Audit(Record, frozen=True):
     """None where no gang has left a trace."""
     devices: tuple[DeviceCounts, ...] = ()
     """One for each kind of device; none where there are no devices."""
+    unwell: tuple[UnwellNode, ...] = ()
     stranded: tuple[StrandedNode, ...] = ()
     never: tuple[Never, ...] = ()
     currency: str = ""

@@ -1,11 +1,12 @@
 """From what was seen of a cluster to the answer of an audit."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 import msgspec
 
+from maitred.cluster.devices.counted import held_devices
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.state import ClusterState, Put
 from maitred.decide import decide
@@ -18,6 +19,7 @@ from maitred.explain.audit.holding import holding, merged, total
 from maitred.explain.audit.observer import Observer
 from maitred.explain.audit.stranded import StrandedDevices
 from maitred.explain.empty import blocker_on_empty_cluster
+from maitred.model.devices.slices import ResourceSlice
 from maitred.model.kinds import Kind
 from maitred.model.node import Node
 from maitred.model.owner_chain import climb, row_of_owner
@@ -33,12 +35,13 @@ LONE = "Pod"
 
 def audit(observer: Observer, now: datetime) -> Audit:
     """A pure function of what was seen, and of the time."""
+    snapshot, uncounted = snapshot_of(observer)
+    note_claims(observer, snapshot)
     lost = lost_nodes(observer)
     found = [without_lost(found_group, lost) for found_group in found_groups(observer)]
     gangs = [
         HoldingGang(found_group, observer, now.timestamp()) for found_group in found if found_group.is_gang
     ]
-    snapshot, uncounted = snapshot_of(observer)
     policy = observer.policy
     survey = StrandedDevices(snapshot, policy)
     stranded = tuple(node for resource in survey.resources for node in survey.stranded(resource, policy))
@@ -55,12 +58,24 @@ def audit(observer: Observer, now: datetime) -> Audit:
         starting=in_order(case for case in gangs if case.is_starting),
         held=held_by(gangs, observer),
         devices=tuple(survey.summary(name, levels, stranded, vain) for name in survey.resources),
+        unwell=tuple(survey.unwell()),
         stranded=stranded,
         never=tuple(never_of(snapshot, policy, now, found)),
         currency=policy.prices.currency if policy.prices.devices else "",
         costs=costs_of(policy, snapshot, vain, stranded, survey),
         warnings=(*uncounted, *warnings_of(observer)),
     )
+
+
+def note_claims(observer: Observer, snapshot: Snapshot) -> None:
+    """Pods hold what their claims have by now; since when, is when they were bound."""
+    for place, kinds in held_devices(snapshot).items():
+        stay = observer.present.get(snapshot.bound.occupants[place].key)
+        if stay is not None:
+            by_driver = Counter[str]()
+            for kind, count in kinds.items():
+                by_driver[kind.driver] += count
+            stay.devices.update(by_driver)
 
 
 class HoldingGang:
@@ -182,8 +197,11 @@ def warnings_of(observer: Observer) -> Iterable[str]:
         yield "there are no pods"
     yield from missing_owners(observer)
     claims = sum(bool(stay.pod.spec.resource_claims) for stay in stays)
-    if claims:
-        yield f"{counted(claims, 'pod')} ask for devices by claims, which are not counted"
+    if claims and next(observer.every(ResourceSlice), None) is None:
+        yield (
+            f"{counted(claims, 'pod')} ask for devices by claims, which are not counted: there are no "
+            f"resourceslices; add resourceslices,resourceclaims,deviceclasses to the dump"
+        )
     if observer.forgotten:
         yield f"{counted(observer.forgotten, 'deleted pod')} are not counted: there were too many to remember"
 

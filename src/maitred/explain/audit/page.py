@@ -24,6 +24,7 @@ PARTS = {
     "fragmented": "free, on partly used nodes",
     "lostToEviction": "free, stranded by pods without devices",
     "broken": "free, on cordoned or unhealthy nodes",
+    "lostToFailure": "unwell, not offered by the device plugin",
 }
 """What devices are, by the colours that mean the same in a simulation."""
 
@@ -98,7 +99,8 @@ def shares(one: DeviceCounts) -> dict[str, int]:
         "idle": one.in_whole_nodes,
         "fragmented": one.in_part - one.stranded,
         "lostToEviction": one.stranded,
-        "broken": one.unwell,
+        "broken": one.unwell - one.not_offered,
+        "lostToFailure": one.not_offered,
     }
 
 

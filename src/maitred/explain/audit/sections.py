@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from maitred.explain.audit.answer import Audit, GroupKind, HeldGang, ReplayedJobs
+from maitred.explain.audit.answer import Audit, GroupKind, HeldGang, ReplayedJobs, UnwellCause
 from maitred.explain.tables import listed
 from maitred.model.words import counted
 from maitred.simulate.report.amounts import amount, digits, duration, hours, number
@@ -41,6 +41,8 @@ def sections(audit: Audit) -> Iterator[Section]:
     if audit.held is not None:
         yield held(audit)
     yield devices(audit)
+    if audit.unwell:
+        yield unwell(audit)
     if audit.stranded:
         yield stranded(audit)
     if audit.never:
@@ -139,13 +141,42 @@ def room_words(resource: str, audit: Audit) -> Iterator[str]:
     if one.in_part:
         nodes = counted(one.part_nodes, "node")
         yield (
-            f"{number(one.in_part)} of {number(one.free)} free {resource} are on partly used nodes "
-            f"({nodes}): a request for whole nodes cannot get them"
+            f"{number(one.in_part)} of {number(one.free)} free {resource} are on partly used "
+            f"{'or partly unwell ' if one.not_offered else ''}nodes ({nodes}): a request for whole nodes "
+            f"cannot get them"
         )
     for room in one.levels:
         where = f"{room.level} {room.domain}, {counted(room.nodes, 'node')} with {number(room.devices)}"
         none = f"No {room.level} has a whole node free"
         yield f"Most whole nodes free within one {room.level}: {where}" if room.nodes else none
+
+
+WHY_UNWELL: dict[UnwellCause, str] = {
+    "Unhealthy": "the device plugin reports that they are unhealthy",
+    "NotAnswering": "the device plugin is not answering, or all are unwell",
+    "NotRegistered": "the device plugin is not registered; the label {label} tells of them",
+    "Tainted": "the devices are tainted",
+}
+
+
+def unwell(audit: Audit) -> Section:
+    found = audit.unwell
+    total = sum(one.unwell or 0 for one in found)
+    nodes = len({one.node for one in found})
+    tainted = ", or they are tainted" if any(one.cause == "Tainted" for one in found) else ""
+    about = (
+        f"{amount(total, 'device')} on {counted(nodes, 'node')} cannot be had: the node does not offer "
+        f"them{tainted}."
+    )
+    rows = cut(
+        (
+            one.node,
+            f"{one.unwell} of {one.of} {one.resource}" if one.of else f"{one.resource}, number unknown",
+            WHY_UNWELL[one.cause].format(label=one.label),
+        )
+        for one in found
+    )
+    return Section("Unwell devices", (about,), ("NODE", "DEVICES", "WHY"), rows, alarming=True)
 
 
 def stranded(audit: Audit) -> Section:

@@ -1,9 +1,9 @@
 """Objects as an audit reads them: the model's, and with it the times at which things happened."""
 
-from maitred.explain.floorplan import SaidCondition
 from maitred.model.container_status import ContainerStatus
 from maitred.model.meta import ObjectMeta
 from maitred.model.pod import Pod, PodStatus
+from maitred.model.reports import SaidCondition
 
 
 class SeenPodStatus(PodStatus, frozen=True):

@@ -8,12 +8,11 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import NamedTuple
 
-from maitred.explain.billing.device_buckets import Device
+from maitred.explain.billing.device_buckets import USE_BUCKETS, Device, UseBucket
 from maitred.explain.billing.document import Bill, BillPart, BillRow, Usage, Use
 from maitred.model.manifest.errors import InputError
 from maitred.model.policy import Policy, price_of
 from maitred.model.words import moment
-from maitred.simulate.results import BUCKETS, Bucket
 
 HOUR = 3_600_000
 DAY = 24 * HOUR
@@ -65,7 +64,7 @@ def read_grouping(by: str) -> Grouping:
 
 
 def bill(usage: Usage, by: str, policy: Policy, month: Month, now: datetime) -> Bill:
-    group, amounts = read_grouping(by), defaultdict[tuple[str, Bucket], dict[Device, int]](dict)
+    group, amounts = read_grouping(by), defaultdict[tuple[str, UseBucket], dict[Device, int]](dict)
     for use in usage.uses:
         cell, device = amounts[group(use), use.bucket], (use.resource, use.model)
         cell[device] = cell.get(device, 0) + use.device_milliseconds
@@ -88,13 +87,13 @@ def bill(usage: Usage, by: str, policy: Policy, month: Month, now: datetime) -> 
     )
 
 
-Amounts = Mapping[tuple[str, Bucket], Mapping[Device, int]]
+Amounts = Mapping[tuple[str, UseBucket], Mapping[Device, int]]
 Tariff = Mapping[Device, float | None]
 
 
-def priced(amounts: Amounts, tariff: Tariff) -> dict[tuple[str, Bucket], BillPart]:
+def priced(amounts: Amounts, tariff: Tariff) -> dict[tuple[str, UseBucket], BillPart]:
     """Cells in money, each rounded up or down to a cent, so that they add up to what all of it costs."""
-    exact: dict[tuple[str, Bucket], Fraction] = {}
+    exact: dict[tuple[str, UseBucket], Fraction] = {}
     for place, devices in amounts.items():
         known = [(tariff[device], amount) for device, amount in devices.items()]
         paid = [Fraction(str(price)) * amount * 100 / HOUR for price, amount in known if price is not None]
@@ -123,9 +122,13 @@ def shared_out(exact: Sequence[Fraction]) -> list[int]:
 
 
 def _row(
-    name: str, amounts: Amounts, parts: Mapping[tuple[str, Bucket], BillPart], tariff: Tariff, observed: int
+    name: str,
+    amounts: Amounts,
+    parts: Mapping[tuple[str, UseBucket], BillPart],
+    tariff: Tariff,
+    observed: int,
 ) -> BillRow:
-    buckets = {bucket: parts[name, bucket] for bucket in BUCKETS if (name, bucket) in parts}
+    buckets = {bucket: parts[name, bucket] for bucket in USE_BUCKETS if (name, bucket) in parts}
     unpriced = sum(_unpriced(amounts[name, bucket], tariff) for bucket in buckets)
     return _summed(name, buckets, unpriced, observed)
 
@@ -134,7 +137,7 @@ def _unpriced(amounts: Mapping[Device, int], tariff: Tariff) -> int:
     return sum(amount for device, amount in amounts.items() if tariff[device] is None)
 
 
-def _summed(name: str, buckets: dict[Bucket, BillPart], unpriced: int, observed: int) -> BillRow:
+def _summed(name: str, buckets: dict[UseBucket, BillPart], unpriced: int, observed: int) -> BillRow:
     whole = sum(part.device_milliseconds for part in buckets.values())
     return BillRow(
         name=name,
@@ -148,8 +151,8 @@ def _summed(name: str, buckets: dict[Bucket, BillPart], unpriced: int, observed:
 
 
 def _total(rows: Sequence[BillRow], unpriced: int, observed: int) -> BillRow:
-    buckets: dict[Bucket, BillPart] = {}
-    for bucket in BUCKETS:
+    buckets: dict[UseBucket, BillPart] = {}
+    for bucket in USE_BUCKETS:
         parts = [row.buckets[bucket] for row in rows if bucket in row.buckets]
         if parts:
             whole = sum(part.device_milliseconds for part in parts)

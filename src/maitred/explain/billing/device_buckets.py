@@ -1,25 +1,29 @@
 """Where the devices of a cluster are at one moment: each in exactly one bucket, held by someone or by nobody.
 
-The buckets are those of the simulator. All is worked out over columns of nodes and pods, so that it may be
-done whenever something has changed.
+The buckets are those of the simulator, and one more for devices that are unwell on nodes that are not. All is
+worked out over columns of nodes and pods, so that it may be done whenever something has changed.
 """
 
 from collections import defaultdict
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from maitred.cluster.devices.counted import claimable_devices, held_devices
 from maitred.cluster.nodes import Codes, Ints, Mask, NodeView
 from maitred.cluster.selection import REPELLING, required_nodes, tolerated_nodes
 from maitred.cluster.snapshot import NO_GROUP, GroupView, Snapshot
 from maitred.decide.compile import managed_nodes
 from maitred.decide.scoring import device_columns
 from maitred.model.node import Taint
-from maitred.model.policy import Policy, health_taints
-from maitred.simulate.results import BUCKETS, Bucket
+from maitred.model.policy import Policy, health_taints, is_device_driver
+from maitred.simulate.results import Bucket
+
+UseBucket = Literal[Bucket, "unwell"]
+USE_BUCKETS: tuple[UseBucket, ...] = get_args(UseBucket)
 
 NOBODY = ""
 DEAD = frozenset(
@@ -32,12 +36,12 @@ DEAD = frozenset(
 )
 """Taints of nodes on which nothing works, whatever is bound there."""
 PRODUCTIVE, STARTING, INCOMPLETE, LEAVING, BROKEN = map(
-    BUCKETS.index, ("productive", "starting", "incomplete", "leaving", "broken")
+    USE_BUCKETS.index, ("productive", "starting", "incomplete", "leaving", "broken")
 )
 
 Rows = NDArray[np.intp]
 Device = tuple[str, str]
-"""Resource and model."""
+"""Resource and model; of devices that claims are for, driver and model."""
 
 
 class Key(NamedTuple):
@@ -45,7 +49,7 @@ class Key(NamedTuple):
     """A group, or a pod that is in none; NOBODY for what is free or broken."""
     resource: str
     model: str
-    bucket: Bucket
+    bucket: UseBucket
 
 
 @dataclass(frozen=True)
@@ -69,17 +73,28 @@ class _Count:
         self._snapshot, self._policy = snapshot, policy
         nodes = self._nodes = snapshot.nodes
         columns = list(device_columns(nodes, policy))
-        self._resources = [nodes.resources[column] for column in columns]
-        self._place = {resource: place for place, resource in enumerate(self._resources)}
+        plugins = [nodes.resources[column] for column in columns]
+        self._place = {resource: place for place, resource in enumerate(plugins)}
+        self._claimable = {
+            kind: one
+            for kind, one in claimable_devices(snapshot).items()
+            if is_device_driver(policy, kind.driver) and not one.beyond.total
+        }
+        self._resources = [*plugins, *(kind.driver for kind in self._claimable)]
+        self._own_models = [*(None for _ in plugins), *(kind.model for kind in self._claimable)]
+        """Of devices that claims are for; those of others are said by their nodes."""
         self._models, self._model_of = models(nodes, policy)
         self._asked = self._asked_by_needs()
-        self._out_of_order = self._broken_devices()
-        self._capacity: Ints = nodes.allocatable[columns] + self._out_of_order
+        have, claimable = nodes.whole().allocatable[columns], self._claimable.values()
+        self._capacity: Ints = np.vstack((have, *(one.total for one in claimable)))
+        self._unwell: Ints = np.vstack(
+            (have - nodes.allocatable[columns], *(one.unwell for one in claimable))
+        )
         self._devices: defaultdict[Key, int] = defaultdict(int)
         self._pods: dict[str, int] = {}
 
     def _asked_by_needs(self) -> Ints:
-        """Devices that pods of each needs ask for."""
+        """Devices that pods of each needs ask for; what they have by claims is another matter."""
         asked = np.zeros((len(self._resources), len(self._snapshot.needs)), dtype=np.int64)
         for number, needs in enumerate(self._snapshot.needs):
             for resource, count in needs.requests:
@@ -87,19 +102,14 @@ class _Count:
                     asked[self._place[resource], number] = count
         return asked
 
-    def _broken_devices(self) -> Ints:
-        found = np.zeros((len(self._resources), len(self._nodes.names)), dtype=np.int64)
-        for row, counts in self._nodes.broken.items():
-            for resource in counts.keys() & self._place.keys():
-                found[self._place[resource], row] = counts[resource]
-        return found
-
     def levels(self, hopeless: Container[str]) -> DeviceLevels:
         free = self._capacity - self._hold()
-        unwell = nodes_with(self._nodes, health_taints(self._policy))
-        broken = np.where(unwell, free, np.minimum(free, self._out_of_order))
+        out_of_order = nodes_with(self._nodes, health_taints(self._policy))
+        broken = np.where(out_of_order, free, 0)
+        unwell = np.where(out_of_order, 0, np.minimum(free, self._unwell))
         self._add("broken", broken)
-        free -= broken
+        self._add("unwell", unwell)
+        free -= broken + unwell
         self._reserve(free)
         in_vain = self._in_vain(free, hopeless)
         self._add("fragmented", np.where(in_vain, free, 0))
@@ -109,13 +119,17 @@ class _Count:
 
     def _summed(self, amounts: Ints) -> Iterator[tuple[str, str, int]]:
         """By resource and model."""
-        for resource, by_node in zip(self._resources, amounts, strict=True):
+        for resource, own, by_node in zip(self._resources, self._own_models, amounts, strict=True):
+            if own is not None:
+                if by_node.any():
+                    yield resource, own, int(by_node.sum())
+                continue
             sums = summed(self._model_of, by_node, len(self._models))
             for model, count in zip(self._models, sums.tolist(), strict=True):
                 if count:
                     yield resource, model, count
 
-    def _add(self, bucket: Bucket, amounts: Ints) -> None:
+    def _add(self, bucket: UseBucket, amounts: Ints) -> None:
         for resource, model, count in self._summed(amounts):
             self._devices[Key(NOBODY, resource, model, bucket)] += count
 
@@ -124,26 +138,32 @@ class _Count:
     def _hold(self) -> Ints:
         """Count what pods hold; how much that is on each node."""
         bound = self._snapshot.bound
-        using: Mask = np.any(self._asked, axis=0)
-        pods = np.flatnonzero(using[bound.needs])
+        claimed = held_devices(self._snapshot) if self._claimable else {}
+        using: Mask = np.any(self._asked, axis=0)[bound.needs]
+        using[list(claimed)] = True
+        pods = np.flatnonzero(using)
         node = bound.node[pods]
-        taken = self._as_there_are(self._asked[:, bound.needs[pods]], node)
+        taken = self._asked[:, bound.needs[pods]]
+        for row, kind in enumerate(self._claimable, start=len(self._place)):
+            taken[row] = [claimed[pod][kind] if pod in claimed else 0 for pod in pods.tolist()]
+        taken = self._as_there_are(taken, node)
         bucket, model = self._buckets()[pods], self._model_of[node]
         alone = len(self._snapshot.seated) + np.arange(len(pods))
         holder = np.where(bound.group[pods] == NO_GROUP, alone, bound.group[pods])
-        codes = (holder * len(self._models) + model) * len(BUCKETS) + bucket
-        for resource, amounts in zip(self._resources, taken, strict=True):
+        codes = (holder * len(self._models) + model) * len(USE_BUCKETS) + bucket
+        for resource, own, amounts in zip(self._resources, self._own_models, taken, strict=True):
             some = np.flatnonzero(amounts)
             _, first, which = np.unique(codes[some], return_index=True, return_inverse=True)
             chosen, sums = some[first], summed(which, amounts[some], len(first))
-            self._note(resource, pods[chosen], model[chosen], bucket[chosen], sums)
+            of = [own if own is not None else self._models[code] for code in model[chosen].tolist()]
+            self._note(resource, of, pods[chosen], bucket[chosen], sums)
         return self._on_nodes(node, taken)
 
-    def _note(self, resource: str, pods: Rows, model: Codes, bucket: Ints, sums: Ints) -> None:
+    def _note(self, resource: str, models: Sequence[str], pods: Rows, bucket: Ints, sums: Ints) -> None:
         """What holders have, each by one of its pods: on nodes of one model, in one bucket."""
         bound, seated = self._snapshot.bound, self._snapshot.seated
-        columns = (column.tolist() for column in (pods, bound.group[pods], model, bucket, sums))
-        for pod, group, of, into, count in zip(*columns, strict=True):
+        columns = (column.tolist() for column in (pods, bound.group[pods], bucket, sums))
+        for model, pod, group, into, count in zip(models, *columns, strict=True):
             holder = NOBODY  # of what is broken, whoever is bound there
             if into != BROKEN:
                 seated_group = seated[group] if group != NO_GROUP else None
@@ -151,7 +171,7 @@ class _Count:
                 if seated_group is not None:
                     holder = self._snapshot.tree_of(seated_group.group)
                 self._pods[holder] = pod
-            self._devices[Key(holder, resource, self._models[of], BUCKETS[into])] += count
+            self._devices[Key(holder, resource, model, USE_BUCKETS[into])] += count
 
     def _on_nodes(self, node: Codes, amounts: Ints) -> Ints:
         """The amounts of pods on these nodes, summed by node."""

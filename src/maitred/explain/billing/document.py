@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping
 
-from maitred.explain.billing.device_buckets import Device
+from maitred.explain.billing.device_buckets import Device, UseBucket
 from maitred.model.plan import Record
 from maitred.model.policy import API_VERSION
-from maitred.simulate.results import Bucket
 
 
 class Use(Record, frozen=True):
@@ -16,7 +15,7 @@ class Use(Record, frozen=True):
     labels: Mapping[str, str]
     resource: str
     model: str
-    bucket: Bucket
+    bucket: UseBucket
     device_milliseconds: int
 
 
@@ -48,7 +47,7 @@ class BillRow(Record, frozen=True):
     device_hours: float
     unpriced_device_hours: float
     money: float | None
-    buckets: dict[Bucket, BillPart]
+    buckets: dict[UseBucket, BillPart]
     """Those with something in them. They add up to the row."""
 
 

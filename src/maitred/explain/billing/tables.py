@@ -7,21 +7,22 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
+from maitred.explain.billing.device_buckets import UseBucket
 from maitred.explain.billing.document import Bill, BillPart, BillRow
 from maitred.explain.tables import GAP
 from maitred.model.words import printable
 from maitred.simulate.report.figures import BUCKET_NAMES
-from maitred.simulate.results import Bucket
 
 NOTHING = "-"
-KINDS: dict[str, tuple[Bucket, ...]] = {
+KINDS: dict[str, tuple[UseBucket, ...]] = {
     "PRODUCTIVE": ("productive",),
     "STARTING": ("starting", "leaving"),
     "WASTED": ("incomplete", "lostToEviction", "lostToFailure"),
     "FREE": ("reserved", "fragmented", "idle"),
-    "BROKEN": ("broken",),
+    "BROKEN": ("broken", "unwell"),
 }
 """Columns of the table of rows: all buckets, some of them together."""
+NAMES: tuple[tuple[UseBucket, str], ...] = (*BUCKET_NAMES.items(), ("unwell", "unwell devices"))
 CSV_HEAD = ("name", "bucket", "device_seconds", "device_hours", "devices", "money", "currency")
 
 
@@ -58,7 +59,7 @@ def _cells(row: BillRow, has_money: bool) -> Sequence[str]:
     return (row.name, f"{row.devices:,.1f}", _hours(row.device_milliseconds), *columns, *money)
 
 
-def _part(row: BillRow, buckets: Sequence[Bucket]) -> str:
+def _part(row: BillRow, buckets: Sequence[UseBucket]) -> str:
     found = [row.buckets[bucket].device_milliseconds for bucket in buckets if bucket in row.buckets]
     return _hours(sum(found)) if found else NOTHING
 
@@ -66,7 +67,7 @@ def _part(row: BillRow, buckets: Sequence[Bucket]) -> str:
 def _buckets(bill: Bill, has_money: bool) -> Iterator[Sequence[str]]:
     yield ("BUCKET", "HOURS", "SHARE", *((bill.currency,) * has_money))
     whole = bill.total.device_milliseconds
-    for bucket, name in BUCKET_NAMES.items():
+    for bucket, name in NAMES:
         part = bill.total.buckets.get(bucket, BillPart(0, 0.0, None))
         share = f"{100 * part.device_milliseconds / whole:.1f} %" if whole else NOTHING
         money = (_money(part.money),) if has_money else ()

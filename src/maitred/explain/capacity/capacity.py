@@ -3,7 +3,7 @@
 from maitred.explain.capacity.constraints import constraints
 from maitred.explain.capacity.document import Capacity
 from maitred.explain.capacity.gangs import placeable
-from maitred.explain.capacity.idle import idle
+from maitred.explain.capacity.idle_claims import idle
 from maitred.explain.capacity.moves import fragmented
 from maitred.explain.capacity.partial import incomplete
 from maitred.explain.capacity.precedence import precedence
@@ -22,7 +22,7 @@ def capacity(situation: Situation) -> Capacity:
     return Capacity(
         nodes=nodes,
         waiting=len(survey.waiting),
-        resources=survey.resources,
+        resources=survey.everything,
         currency=situation.policy.prices.currency if priced else None,
         placeable=placeable(survey),
         fragmented=fragmented(survey),

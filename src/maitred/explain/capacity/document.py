@@ -10,7 +10,7 @@
      "orders":      [{"group": "ns/g", "asNow": "2026-01-31T16:00:00Z", "holding": null, ...}],
      "preemption":  [{"group": "ns/g", "breakEvenHours": 0.4, ...}],
      "constraints": [{"level": "rack", "groups": 3, "wouldStart": ["ns/g"], ...}],
-     "idle":        [{"resource": "nvidia.com/gpu", "model": "", "idle": 30,
+     "idle":        [{"resource": "nvidia.com/gpu", "model": "", "total": 64, "unwell": 3, "idle": 30,
                       "reasons": [{"reason": "Cordoned", "devices": 8, "nodes": 1}]}],
      "notes": []}
 
@@ -40,6 +40,10 @@ class ShapeOfPods(Record, frozen=True):
     """What else its node must be like, by its node affinity."""
     tolerates: tuple[str, ...] = ()
     """Taints: `key=value:effect`, as far as it says them; `everything` where it names none."""
+    claims: dict[str, str] = {}
+    """How many devices of each DeviceClass it claims; of alternatives, the first."""
+    selectors: tuple[str, ...] = ()
+    """What the devices must be like, in CEL."""
     waiting: int = 0
     running: int = 0
     """Pods of that shape."""
@@ -190,6 +194,10 @@ IdleReason = Literal[
     "Cordoned",
     "NotReady",
     "Unhealthy",
+    "Unwell",
+    "NotAnswering",
+    "NotRegistered",
+    "DeviceTainted",
     "Tainted",
     "Stranded",
     "Fragmented",
@@ -210,10 +218,17 @@ class Idle(Record, frozen=True):
     """Devices that no pod holds, each under exactly one reason."""
 
     resource: str
+    """Or the driver of devices that claims are for."""
     model: str
     total: int
+    """With those that are unwell."""
+    unwell: int
+    """Devices that their plugin does not offer, or that are tainted, whether or not some pod still has
+    them."""
     idle: int
     reasons: tuple[IdlePart, ...]
+    partly: int = 0
+    """Devices that claims have a part of, and of which more can be had. They are not idle."""
 
 
 class Capacity(Record, frozen=True):

@@ -24,7 +24,7 @@ OUR_NAME = "maitred"
 
 def placeable(survey: Survey) -> tuple[Placeable, ...]:
     candidates = shapes(survey)
-    snapshot, numbers = with_shapes(survey.snapshot, [candidate.needs for candidate in candidates])
+    snapshot, numbers = with_shapes(survey.snapshot, [(each.needs, each.devices) for each in candidates])
     ranks: list[list[PlaceablePriority]] = [[] for _ in candidates]
     for priority in _priorities(survey):
         now, leaving = survey.left_for(priority, snapshot)

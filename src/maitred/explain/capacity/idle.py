@@ -3,6 +3,9 @@
 - Starting, Promised: a group sits down on them now, or will once others have left;
 - NotManaged: the policy gives the node to others;
 - NotReady, Cordoned, Unhealthy: a taint of health closes the node;
+- Unwell, NotAnswering, NotRegistered: the device plugin of the node reports that some of its devices are
+  unhealthy, offers none of them, or is not registered;
+- DeviceTainted: of devices that claims are for, those that are tainted themselves;
 - Tainted: nobody who waits for such devices tolerates a taint of the node. Where nobody waits, those count
   who have some;
 - Stranded: the node has too little of something else for any pod that asks for such devices;
@@ -10,7 +13,8 @@
 - Free: nobody who waits asks for them.
 """
 
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,14 +24,23 @@ from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.selection import REPELLING, required_nodes, tolerated_nodes
 from maitred.explain.capacity.document import Idle, IdlePart, IdleReason
 from maitred.explain.capacity.survey import CORE, Survey
+from maitred.explain.tables import listed
 from maitred.model.needs import Needs
 from maitred.model.node import NOT_READY, UNREACHABLE, UNSCHEDULABLE
 from maitred.model.pod import Toleration
 from maitred.model.policy import health_taints, price_of
 from maitred.model.quantity import CPU, PODS
+from maitred.model.unwell import Cause
+from maitred.model.words import counted
 
 MOST_MODELS = 12
 MOST_DETAILS = 4
+CAUSES: dict[Cause, IdleReason] = {
+    "Unhealthy": "Unwell",
+    "NotAnswering": "NotAnswering",
+    "NotRegistered": "NotRegistered",
+}
+"""`Unhealthy` is said of nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +52,24 @@ class IdleCount:
     amounts: Ints
 
 
-def idle(survey: Survey) -> tuple[Idle, ...]:
-    return tuple(part for resource in survey.resources for part in _of_resource(survey, resource))
+def uncounted(survey: Survey) -> Iterator[str]:
+    """Devices that labels tell of, and not how many there are."""
+    nodes = survey.snapshot.nodes
+    found = [
+        (name, row) for row, some in nodes.unwell.items() for name, o in some.items() if not o.is_counted
+    ]
+    for resource in sorted({resource for resource, _ in found}):
+        names = sorted(nodes.names[row] for name, row in found if name == resource)
+        shown = listed(names[:MOST_DETAILS], "node", len(names))
+        yield (
+            f"{counted(len(names), 'node')} ({shown}) may have {resource} that are not counted here: the "
+            f"device plugin is not registered, and no label says how many there are"
+        )
 
 
-def _of_resource(survey: Survey, resource: str) -> Iterator[Idle]:
-    sorting = Sorting(survey, resource)
+def idle_by_model(survey: Survey, resource: str) -> Iterator[Idle]:
+    """Of what device plugins offer, or of cpu: by the models of nodes."""
+    sorting = PluginSorting(survey, resource)
     parts, codes, names = list(sorting.parts()), survey.models.codes, survey.models.names
     have = sorting.have
     largest = sorted(
@@ -59,8 +84,9 @@ def _of_resource(survey: Survey, resource: str) -> Iterator[Idle]:
             resource,
             model,
             int(have[inside].sum()),
+            int((have - sorting.offered)[inside].sum()),
             int(sorting.idle[inside].sum()),
-            tuple(_shown(parts, inside, _unit_price(resource, price))),
+            tuple(shown_parts(parts, inside, _unit_price(resource, price))),
         )
 
 
@@ -68,7 +94,7 @@ def _unit_price(resource: str, price: float | None) -> float | None:
     return price if price is None or resource != CPU else price / CORE
 
 
-def _shown(parts: list[IdleCount], inside: Mask, price: float | None) -> Iterator[IdlePart]:
+def shown_parts(parts: Sequence[IdleCount], inside: Mask, price: float | None) -> Iterator[IdlePart]:
     for part in parts:
         amounts = part.amounts[inside]
         total = int(amounts.sum())
@@ -77,31 +103,48 @@ def _shown(parts: list[IdleCount], inside: Mask, price: float | None) -> Iterato
             yield IdlePart(part.reason, part.detail, total, int(np.count_nonzero(amounts)), cost)
 
 
-class Sorting:
-    """Takes what is idle of one resource apart: every step takes its part of what the steps before left."""
+class Sorting(ABC):
+    """Takes what is idle of one kind of devices apart: every step takes its part of what the steps before
+    left."""
 
-    def __init__(self, survey: Survey, resource: str) -> None:
-        self.survey, self.snapshot, self.resource = survey, survey.snapshot, resource
+    def __init__(self, survey: Survey, idle: Ints) -> None:
+        self.survey, self.snapshot = survey, survey.snapshot
         self.nodes = self.snapshot.nodes
-        self.column = self.nodes.resources.index(resource)
-        self.have: Ints = self.nodes.allocatable[self.column] * self.nodes.alive
-        free = self.nodes.allocatable[self.column] - self.snapshot.used[self.column]
-        self.idle: Ints = np.maximum(free, 0) * self.nodes.alive
-        self._left = self.idle.copy()
+        self.idle = idle
+        self._left = idle.copy()
 
     def parts(self) -> Iterator[IdleCount]:
-        trial, column = self.survey.trial, self.column
-        before = self.nodes.allocatable[column] - self.snapshot.used[column]
-        yield self._take("Starting", "", np.maximum(before - trial.columns.free[column], 0))
-        yield self._take(
-            "Promised", "", np.maximum(trial.columns.free[column] - trial.columns.room[column], 0)
-        )
+        starting, promised = self._given()
+        yield self._take("Starting", "", starting)
+        yield self._take("Promised", "", promised)
         yield self._take("NotManaged", "", ~self.survey.managed)
+        yield from self._closed()
         yield from self._unwell()
         yield from self._tainted()
         yield from self._stranded()
         yield self._take("Fragmented", "", self._wanted)
         yield self._take("Free", "", np.ones(len(self._left), dtype=np.bool_))
+
+    @abstractmethod
+    def _given(self) -> tuple[Ints, Ints]:
+        """What groups get that start now, and what is held for others."""
+
+    @abstractmethod
+    def _unwell(self) -> Iterator[IdleCount]:
+        """By what their device plugins or drivers say of them."""
+
+    @abstractmethod
+    def _waiting_numbers(self) -> set[int]:
+        """The needs of members that still wait, and ask for such devices."""
+
+    @abstractmethod
+    def _using_numbers(self) -> set[int]:
+        """The needs of those who have some, or are about to."""
+
+    @property
+    def _usual_tolerations(self) -> tuple[Toleration, ...]:
+        """Of pods that ask for such devices, where nobody does."""
+        return ()
 
     def _take(self, reason: IdleReason, detail: str, what: "Mask | Ints") -> IdleCount:
         """All that is left on some nodes, or at most so much on each."""
@@ -111,7 +154,7 @@ class Sorting:
 
     # -- nodes that nobody can be seated on ------------------------------------------------------------
 
-    def _unwell(self) -> Iterator[IdleCount]:
+    def _closed(self) -> Iterator[IdleCount]:
         health = health_taints(self.survey.policy)
         lost = (NOT_READY, UNREACHABLE)
         yield self._take("NotReady", "", self._with_taint(frozenset(lost)))
@@ -149,27 +192,16 @@ class Sorting:
 
     @cached_property
     def _waiting(self) -> list[Needs]:
-        """What members ask for that still wait, and ask for such devices."""
-        shapes = {shape for ranked in self.survey.waiting for shape in np.unique(ranked.view.shapes).tolist()}
-        numbers = sorted({self.snapshot.shapes[shape].needs for shape in shapes})
-        return [self.snapshot.needs[number] for number in numbers if self._asks(number)]
+        return [self.snapshot.needs[number] for number in sorted(self._waiting_numbers())]
 
     @cached_property
     def _known(self) -> list[Needs]:
         """Of those who wait; or else of those who run, or are about to."""
-        if self._waiting:
-            return self._waiting
-        starting = {self.snapshot.shapes[s].needs for v in self.snapshot.groups for s in v.shapes.tolist()}
-        running = set(np.unique(self.snapshot.bound.needs).tolist())
-        return [self.snapshot.needs[n] for n in sorted(starting | running) if self._asks(n)]
-
-    def _asks(self, number: int) -> bool:
-        return any(resource == self.resource for resource, _ in self.snapshot.needs[number].requests)
+        return self._waiting or [self.snapshot.needs[number] for number in sorted(self._using_numbers())]
 
     @cached_property
     def _tolerations(self) -> list[tuple[Toleration, ...]]:
-        own = (Toleration(key=self.resource, operator="Exists"),)
-        return [*dict.fromkeys(needs.tolerations for needs in self._known)] or [own]
+        return [*dict.fromkeys(needs.tolerations for needs in self._known)] or [self._usual_tolerations]
 
     @cached_property
     def _wanted(self) -> Mask:
@@ -183,7 +215,58 @@ class Sorting:
         """By the first resource of which the node has less than the most modest pod asks for."""
         room = self.survey.trial.columns.room
         asked = [dict(needs.requests) for needs in self._known] or [{PODS: 1}]
-        for resource in sorted(set.intersection(*(set(each) for each in asked)) - {self.resource}):
+        for resource in sorted(set.intersection(*(set(each) for each in asked)) - self._own):
             least, column = min(each[resource] for each in asked), self.nodes.resource_column(resource)
             if column is not None:
                 yield self._take("Stranded", resource, room[column] < least)
+
+    @property
+    def _own(self) -> set[str]:
+        """The resource that is looked at."""
+        return set()
+
+
+class PluginSorting(Sorting):
+    """Of a resource of the nodes."""
+
+    def __init__(self, survey: Survey, resource: str) -> None:
+        nodes, self.resource = survey.snapshot.nodes, resource
+        self.column = nodes.resources.index(resource)
+        self.offered: Ints = nodes.allocatable[self.column] * nodes.alive
+        self.have: Ints = nodes.whole().allocatable[self.column] * nodes.alive
+        free = self.have - survey.snapshot.used[self.column]
+        super().__init__(survey, np.maximum(free, 0) * nodes.alive)
+
+    def _given(self) -> tuple[Ints, Ints]:
+        trial, column = self.survey.trial, self.column
+        free, room = trial.columns.free[column], trial.columns.room[column]
+        before = self.nodes.allocatable[column] - self.snapshot.used[column]
+        return np.maximum(before - free, 0), np.maximum(free - room, 0)
+
+    def _unwell(self) -> Iterator[IdleCount]:
+        for cause, reason in CAUSES.items():
+            amounts = np.zeros_like(self._left)
+            for row, unwell in self.nodes.unwell.items():
+                if self.resource in unwell and unwell[self.resource].cause == cause:
+                    amounts[row] = unwell[self.resource].unwell
+            yield self._take(reason, "", amounts)
+
+    def _waiting_numbers(self) -> set[int]:
+        shapes = {shape for ranked in self.survey.waiting for shape in np.unique(ranked.view.shapes).tolist()}
+        return {n for n in (self.snapshot.shapes[shape].needs for shape in shapes) if self._asks(n)}
+
+    def _using_numbers(self) -> set[int]:
+        starting = {self.snapshot.shapes[s].needs for v in self.snapshot.groups for s in v.shapes.tolist()}
+        running = set(np.unique(self.snapshot.bound.needs).tolist())
+        return {number for number in starting | running if self._asks(number)}
+
+    def _asks(self, number: int) -> bool:
+        return any(resource == self.resource for resource, _ in self.snapshot.needs[number].requests)
+
+    @property
+    def _usual_tolerations(self) -> tuple[Toleration, ...]:
+        return (Toleration(key=self.resource, operator="Exists"),)
+
+    @property
+    def _own(self) -> set[str]:
+        return {self.resource}

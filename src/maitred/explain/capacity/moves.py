@@ -87,8 +87,9 @@ def _fragmented(mover: "Mover", ranked: RankedGroup, blocker: Blocker, alike: in
 
 
 def enough_anywhere(survey: Survey, ranked: RankedGroup) -> bool:
-    """Whether all nodes together have as much of what is counted: seen at once, and enough for most."""
-    return survey.counted_of(ranked) <= survey.room_in_all
+    """Whether all nodes together have as much of what is counted: seen at once, and enough for most. What
+    claims ask for may be parts of devices, so that is looked at later."""
+    return bool(ranked.view.device_claims) or survey.counted_of(ranked) <= survey.room_in_all
 
 
 def enough_in_total(survey: Survey, ranked: RankedGroup) -> bool:

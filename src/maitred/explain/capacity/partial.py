@@ -65,17 +65,15 @@ def _incomplete(
     was whole, they did not hold in vain; if one has failed or was lost, it is not known when that was."""
     bound, holds, cost = survey.snapshot.bound, dict[str, int](), 0.0
     for pod in pods.tolist():
-        model = survey.models.names[survey.models.codes[bound.node[pod]]]
-        for resource, requested in survey.snapshot.needs[bound.needs[pod]].requests:
-            if resource in survey.resources:
-                holds[resource] = holds.get(resource, 0) + requested
-                cost += requested * (price_of(survey.policy, resource, model) or 0.0)
+        for resource, model, requested in survey.has(pod):
+            holds[resource] = holds.get(resource, 0) + requested
+            cost += requested * (price_of(survey.policy, resource, model) or 0.0)
     started = bound.started[pods]
     was_whole = seated.failed or counted < seated.counted or bool(bound.terminating[pods].any())
     known = (started != UNKNOWN_TIME) & (lacking is not None or not was_whole)
     if lacking is not None and math.isfinite(lacking):
         started = np.maximum(started, round(lacking * 1000))
-    amounts = survey.counted_by_needs[bound.needs[pods]]
+    amounts = survey.counted_by_pod[pods]
     held = (amounts * np.where(known, np.maximum(survey.now - started, 0), 0)).sum()
     per_unit = 1 if survey.has_devices else CORE
     return Incomplete(

@@ -6,7 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maitred.cluster.devices.inventory import Inventory
+from maitred.cluster.devices.needs import ClaimNeed
 from maitred.cluster.supply.columns import Requests
+from maitred.explain.capacity.claims import (
+    CLAIM,
+    ClassOfKind,
+    claimed_amounts,
+    claimed_selectors,
+    classes_of_kinds,
+    own_claims,
+)
 from maitred.explain.capacity.document import ShapeOfPods
 from maitred.explain.capacity.survey import CORE, Survey
 from maitred.model.needs import Needs, NodeRequirements
@@ -17,7 +27,7 @@ from maitred.model.selector import Requirement
 MOST_MODELS = 4
 MOST_ASKED = 4
 
-Asked = tuple[Requests, NodeRequirements, tuple[Toleration, ...]]
+Asked = tuple[Requests, NodeRequirements, tuple[ClaimNeed, ...], tuple[Toleration, ...]]
 """What a member asks of its node, without what it asks of its neighbours."""
 
 
@@ -25,11 +35,14 @@ Asked = tuple[Requests, NodeRequirements, tuple[Toleration, ...]]
 class CommonShape:
     shape: ShapeOfPods
     needs: Needs
+    devices: tuple[ClaimNeed, ...] = ()
+    """What it claims."""
 
 
 def shapes(survey: Survey) -> list[CommonShape]:
     standard = list(_standard(survey))
-    return [*standard, *_asked_for(survey, {(each.needs.requests, each.needs.node) for each in standard})]
+    told = {(each.needs.requests, each.needs.node, each.devices) for each in standard}
+    return [*standard, *_asked_for(survey, told)]
 
 
 # -- standard shapes ---------------------------------------------------------------------------------------
@@ -44,6 +57,9 @@ def _standard(survey: Survey) -> Iterator[CommonShape]:
     for resource, model, per_node in _kinds_of_devices(survey):
         yield _devices(survey, "one", resource, model, 1)
         yield _devices(survey, "node", resource, model, per_node)
+    for known in _classes_of_kinds(survey):
+        yield _claimed(known, "one", 1)
+        yield _claimed(known, "node", known.per_node)
 
 
 def _kinds_of_devices(survey: Survey) -> list[tuple[str, int, int]]:
@@ -80,6 +96,24 @@ def _devices(survey: Survey, kind: str, resource: str, model: int, count: int) -
     return CommonShape(shape, needs)
 
 
+def _classes_of_kinds(survey: Survey) -> list[ClassOfKind]:
+    """The most numerous kinds of devices that claims are for."""
+    found = sorted(
+        classes_of_kinds(survey.claimable, survey.snapshot.inventory), key=lambda one: (-one.total, one.kind)
+    )
+    if len(found) > MOST_MODELS:
+        less = len(found) - MOST_MODELS
+        survey.notes.append(f"less common kinds of devices that claims are for are not shown: {less}")
+    return found[:MOST_MODELS]
+
+
+def _claimed(known: ClassOfKind, kind: str, count: int) -> CommonShape:
+    needs = Needs("default", ((PODS, 1),), NodeRequirements(), device_claims=(CLAIM,))
+    amounts = {known.device_class: str(count)}
+    shape = ShapeOfPods("one" if kind == "one" else "node", {}, known.kind.model, claims=amounts)
+    return CommonShape(shape, needs, (known.claim(count),))
+
+
 def _node_sizes(survey: Survey) -> list[int]:
     """What the commonest kinds of nodes have of cpu beside what belongs to the nodes themselves."""
     snapshot = survey.snapshot
@@ -100,23 +134,26 @@ def _cores(survey: Survey, kind: str, amount: int) -> CommonShape:
 # -- as pods ask -------------------------------------------------------------------------------------------
 
 
-def _asked_for(survey: Survey, told: set[tuple[Requests, NodeRequirements]]) -> list[CommonShape]:
+def _asked_for(
+    survey: Survey, told: set[tuple[Requests, NodeRequirements, tuple[ClaimNeed, ...]]]
+) -> list[CommonShape]:
     """What groups that wait ask for most often, then what runs most often, if it is not told already."""
     waiting, running = _waiting(survey), _running(survey)
-    everything = {asked for asked in waiting.keys() | running.keys() if asked[:2] not in told}
+    everything = {asked for asked in waiting.keys() | running.keys() if asked[:3] not in told}
     ordered = sorted(everything, key=lambda asked: (-waiting[asked], -running[asked], repr(asked)))
     if len(ordered) > MOST_ASKED:
         survey.notes.append(f"{len(ordered) - MOST_ASKED} less common shapes of pods are not shown")
-    return [_candidate(asked, waiting[asked], running[asked]) for asked in ordered[:MOST_ASKED]]
+    inventory = survey.snapshot.inventory
+    return [_candidate(asked, waiting[asked], running[asked], inventory) for asked in ordered[:MOST_ASKED]]
 
 
 def _waiting(survey: Survey) -> Counter[Asked]:
     found, snapshot = Counter[Asked](), survey.snapshot
     for ranked in survey.waiting:
         for shape, count in zip(*np.unique(ranked.view.shapes, return_counts=True), strict=True):
-            number = snapshot.shapes[shape].needs
-            if survey.counted_by_needs[number]:
-                found[_asked(snapshot.needs[number])] += int(count)
+            number, claims = snapshot.shapes[shape].needs, own_claims(snapshot.shapes[shape].devices)
+            if claims is not None and (survey.counted_by_needs[number] or claims):
+                found[_asked(snapshot.needs[number], claims)] += int(count)
     return found
 
 
@@ -124,22 +161,36 @@ def _running(survey: Survey) -> Counter[Asked]:
     found, bound = Counter[Asked](), survey.snapshot.bound
     alive = ~(bound.fixed | bound.terminating)
     for number, count in zip(*np.unique(bound.needs[alive], return_counts=True), strict=True):
-        if survey.counted_by_needs[number]:
-            found[_asked(survey.snapshot.needs[number])] += int(count)
+        needs = survey.snapshot.needs[number]
+        if survey.counted_by_needs[number] and not needs.device_claims:
+            found[_asked(needs, ())] += int(count)
     return found
 
 
-def _asked(needs: Needs) -> Asked:
-    return needs.requests, needs.node, tuple(sorted(set(needs.tolerations), key=repr))
+def _asked(needs: Needs, claims: tuple[ClaimNeed, ...]) -> Asked:
+    return needs.requests, needs.node, claims, tuple(sorted(set(needs.tolerations), key=repr))
 
 
-def _candidate(asked: Asked, waiting: int, running: int) -> CommonShape:
-    requests, node, tolerations = asked
+def _candidate(asked: Asked, waiting: int, running: int, inventory: Inventory) -> CommonShape:
+    requests, node, claims, tolerations = asked
     shown = {name: text(name, amount) for name, amount in requests if name != PODS}
     exact = {r.key: r.values[0] for r in node.selector if _is_exact(r)}
     requires, tolerates = _required(node), _tolerated(tolerations)
-    shape = ShapeOfPods("asked", shown, "", exact, requires, tolerates, waiting, running)
-    return CommonShape(shape, Needs("default", requests, node, tolerations=tolerations))
+    shape = ShapeOfPods(
+        "asked",
+        shown,
+        "",
+        exact,
+        requires,
+        tolerates,
+        claimed_amounts(claims),
+        claimed_selectors(claims, inventory),
+        waiting,
+        running,
+    )
+    names = tuple(f"{CLAIM}-{place}" for place in range(len(claims)))
+    needs = Needs("default", requests, node, tolerations=tolerations, device_claims=names)
+    return CommonShape(shape, needs, claims)
 
 
 # -- in words ----------------------------------------------------------------------------------------------

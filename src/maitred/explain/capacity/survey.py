@@ -1,13 +1,17 @@
 """What all questions of capacity stand on: what is decided now, and what is left once that is done."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import msgspec
 import numpy as np
 
+from maitred.cluster.devices.counted import ByKind, claimable_devices, held_devices
+from maitred.cluster.devices.hardware import DeviceKind
+from maitred.cluster.devices.needs import ClaimNeed
+from maitred.cluster.devices.requests import program_of
 from maitred.cluster.nodes import Codes, Ints, Mask
 from maitred.cluster.snapshot import LabelClass, Shape, Snapshot
 from maitred.cluster.trial import Trial
@@ -21,7 +25,7 @@ from maitred.explain.remedies.rehearsal import NODES_PER_UNIT, PROBE_STEPS, Rank
 from maitred.explain.situation import Situation
 from maitred.model.needs import Needs
 from maitred.model.plan import Bind
-from maitred.model.policy import Search, is_device, price_of
+from maitred.model.policy import Search, is_device
 from maitred.model.quantity import CPU
 
 EFFORT = 800
@@ -73,16 +77,26 @@ class Survey:
     # -- what is counted -------------------------------------------------------------------------------
 
     @cached_property
+    def claimable(self) -> ByKind:
+        """Devices that claims are for, by driver and model."""
+        return claimable_devices(self.snapshot)
+
+    @cached_property
     def resources(self) -> tuple[str, ...]:
-        """Devices that nodes have, or cpu where there are none."""
-        nodes = self.snapshot.nodes
+        """Devices that device plugins offer, well or not, or cpu where there are no devices at all."""
+        nodes = self.snapshot.nodes.whole()
         there = nodes.allocatable[:, nodes.alive].sum(axis=1).tolist()
         devices = [
             name
             for name, have in zip(nodes.resources, there, strict=True)
             if have and is_device(self.policy, name)
         ]
-        return tuple(sorted(devices)) or (CPU,)
+        return tuple(sorted(devices)) or (() if self.claimable else (CPU,))
+
+    @property
+    def everything(self) -> tuple[str, ...]:
+        """What is counted: the resources, and the drivers of devices that claims are for."""
+        return (*self.resources, *dict.fromkeys(kind.driver for kind in self.claimable))
 
     @property
     def has_devices(self) -> bool:
@@ -96,10 +110,47 @@ class Survey:
     def counted_by_needs(self) -> Ints:
         return np.array([self.counted(needs) for needs in self.snapshot.needs], dtype=np.int64)
 
+    @cached_property
+    def held(self) -> Mapping[int, Counter[DeviceKind]]:
+        """Devices that bound pods have by claims."""
+        return held_devices(self.snapshot)
+
+    @cached_property
+    def counted_by_pod(self) -> Ints:
+        """How much each bound pod has."""
+        amounts: Ints = self.counted_by_needs[self.snapshot.bound.needs]
+        for pod, kinds in self.held.items() if self.has_devices else ():
+            amounts[pod] += kinds.total()
+        return amounts
+
+    def has(self, pod: int) -> Iterator[tuple[str, str, int]]:
+        """What a bound pod has of what is counted: resource or driver, model, and how much."""
+        bound = self.snapshot.bound
+        model = self.models.names[self.models.codes[bound.node[pod]]]
+        for resource, requested in self.snapshot.needs[bound.needs[pod]].requests:
+            if resource in self.resources:
+                yield resource, model, requested
+        for kind, count in sorted(self.held.get(pod, Counter()).items()):
+            yield *kind, count
+
     def counted_of(self, ranked: RankedGroup) -> int:
-        """What the members take that a group lacks for its quorum; of different ones, the most modest."""
-        needs = [self.snapshot.shapes[shape].needs for shape in ranked.view.shapes.tolist()]
-        return int(np.sort(self.counted_by_needs[needs])[: ranked.view.missing].sum())
+        """What the members take that a group lacks for its quorum; of different ones, the most modest. What
+        they share is counted once."""
+        view, shared = ranked.view, dict[str, int]()
+        amounts = {shape: self._counted_by_shape(shape, shared) for shape in set(view.shapes.tolist())}
+        each = np.array([amounts[shape] for shape in view.shapes.tolist()], dtype=np.int64)
+        return int(np.sort(each)[: view.missing].sum()) + sum(shared.values())
+
+    def _counted_by_shape(self, number: int, shared: dict[str, int]) -> int:
+        """For each member, and what several of them share."""
+        shape, own = self.snapshot.shapes[number], 0
+        for need in shape.devices if self.has_devices else ():
+            claimed = program_of(need.spec, self.snapshot.inventory).fewest if need.spec else 0
+            if need.claim:
+                shared[need.claim] = claimed
+            else:
+                own += claimed
+        return int(self.counted_by_needs[shape.needs]) + own
 
     @cached_property
     def models(self) -> Models:
@@ -114,10 +165,6 @@ class Survey:
             keys += [key] * len(column.values)
         return Models(codes, tuple(names), tuple(keys))
 
-    def price(self, resource: str, row: int) -> float | None:
-        """Of one hour of a device on a node."""
-        return price_of(self.policy, resource, self.models.names[self.models.codes[row]])
-
     @cached_property
     def managed(self) -> Mask:
         return managed_nodes(self.snapshot.nodes, self.policy)
@@ -130,7 +177,7 @@ class Survey:
         if not goes_by_priority(self.policy.order):
             return Counter({0: 1})
         bound = self.snapshot.bound
-        who = ~bound.fixed & (self.evictable.priority != NOT_KNOWN) & (self.counted_by_needs[bound.needs] > 0)
+        who = ~bound.fixed & (self.evictable.priority != NOT_KNOWN) & (self.counted_by_pod > 0)
         values, counts = np.unique(self.evictable.priority[who], return_counts=True)
         found = Counter(dict(zip(values.tolist(), counts.tolist(), strict=True)))
         for ranked in self.rehearsal.ranked_groups:
@@ -146,7 +193,7 @@ class Survey:
 
     @cached_property
     def room_in_all(self) -> int:
-        """Of what is counted."""
+        """Of what device plugins offer, or of cpu."""
         columns = [self.snapshot.nodes.resources.index(resource) for resource in self.resources]
         return int(np.maximum(self.trial.columns.room[columns], 0).sum())
 
@@ -280,10 +327,15 @@ class Survey:
             self.notes.append(cut)
 
 
-def with_shapes(snapshot: Snapshot, needs: Iterable[Needs]) -> tuple[Snapshot, list[int]]:
-    """The snapshot with a shape more for each of these needs, of pods without labels; and their numbers."""
-    needs, first = tuple(needs), len(snapshot.needs)
-    shapes = tuple(Shape(first + place, len(snapshot.classes)) for place in range(len(needs)))
+def with_shapes(
+    snapshot: Snapshot, asked: Sequence[tuple[Needs, tuple[ClaimNeed, ...]]]
+) -> tuple[Snapshot, list[int]]:
+    """The snapshot with a shape more for each of these, of pods without labels; and their numbers."""
+    needs, first = tuple(needs for needs, _ in asked), len(snapshot.needs)
+    shapes = tuple(
+        Shape(first + place, len(snapshot.classes), devices=devices)
+        for place, (_, devices) in enumerate(asked)
+    )
     more = replace(
         snapshot,
         needs=(*snapshot.needs, *needs),

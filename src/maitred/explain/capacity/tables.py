@@ -35,6 +35,10 @@ REASONS: dict[IdleReason, str] = {
     "NotReady": "the nodes are not ready",
     "Cordoned": "the nodes are cordoned",
     "Unhealthy": "the nodes are not healthy: {}",
+    "Unwell": "the device plugin reports that they are unhealthy",
+    "NotAnswering": "the device plugin is not answering, or all devices of these nodes are unwell",
+    "NotRegistered": "the device plugin is not registered: labels of the nodes tell of them",
+    "DeviceTainted": "the devices are tainted: {}",
     "Tainted": "no pod that could use them tolerates {}",
     "Stranded": "the nodes have too little {} left for any pod that asks for these devices",
     "Fragmented": "too few in one place for any waiting group",
@@ -160,12 +164,14 @@ def _terms(shape: ShapeOfPods) -> list[str]:
         *selected,
         *(f"on {term}" for term in shape.requires),
         *(f"tolerates {taint}" for taint in shape.tolerates),
+        *(f"devices by {selector}" for selector in shape.selectors),
     ]
 
 
 def _shape(shape: ShapeOfPods) -> str:
     devices_first = sorted(shape.requests, key=lambda name: ("/" not in name, name))
-    words = ", ".join(f"{shape.requests[name]} {short(name)}" for name in devices_first)
+    claimed = [f"{count} {name}" for name, count in shape.claims.items()]
+    words = ", ".join([*claimed, *(f"{shape.requests[name]} {short(name)}" for name in devices_first)])
     if shape.kind == "node":
         words = f"node of {words}"
     on = shape.model or ", ".join(shape.selects.values())
@@ -337,7 +343,10 @@ def _started(each: Constraint) -> str:
 def _idle(capacity: Capacity, width: int | None) -> Iterator[Text]:
     for each in capacity.idle:
         kind = f"{each.resource} {each.model}".rstrip()
-        yield Text(f"  {kind}: {text(each.resource, each.idle)} of {text(each.resource, each.total)} idle")
+        unwell = f", {each.unwell} unwell" if each.unwell else ""
+        partly = f", {each.partly} in use in part" if each.partly else ""
+        idle = f"{text(each.resource, each.idle)} of {text(each.resource, each.total)} idle"
+        yield Text(f"  {kind}: {idle}{partly}{unwell}")
         rows = [_idle_row(capacity, each, place) for place in range(len(each.reasons))]
         yield from _rows([("", *row) for row in rows], width)
 
@@ -346,7 +355,8 @@ def _idle_row(capacity: Capacity, each: Idle, place: int) -> Sequence[Cell]:
     part = each.reasons[place]
     why = REASONS[part.reason].format(part.detail)
     cost = [f"{money(capacity, part.cost_per_hour)} an hour"] if part.cost_per_hour is not None else []
-    return (text(each.resource, part.devices), part.reason, counted(part.nodes, "node"), *cost, why)
+    where = counted(part.nodes, "node") if part.nodes else "shared by nodes"
+    return (text(each.resource, part.devices), part.reason, where, *cost, why)
 
 
 SECTIONS: tuple[tuple[str, Section], ...] = (

@@ -22,7 +22,7 @@ from maitred.explain.forecast.estimate import Orders
 from maitred.explain.remedies.rehearsal import RankedGroup
 from maitred.model.duration import milliseconds
 from maitred.model.plan import Eviction
-from maitred.model.policy import preempts
+from maitred.model.policy import preempts, price_of
 from maitred.model.priority import Rank
 
 MOST_GROUPS = 8
@@ -147,9 +147,8 @@ def _money(survey: Survey, evictions: Sequence[Eviction]) -> float | None:
     bound, total = survey.snapshot.bound, 0.0
     for pod, occupant in enumerate(bound.occupants):
         if occupant.key in lost:
-            requests = survey.snapshot.needs[bound.needs[pod]].requests
-            taken = [(resource, n) for resource, n in requests if resource in survey.resources]
-            count = sum(n for _, n in taken)
-            each = sum(n * (survey.price(resource, int(bound.node[pod])) or 0.0) for resource, n in taken)
+            taken = list(survey.has(pod))
+            count = sum(n for _, _, n in taken)
+            each = sum(n * (price_of(survey.policy, resource, model) or 0.0) for resource, model, n in taken)
             total += lost[occupant.key] * each / count if count else 0.0
     return round(total, 2)

@@ -9,6 +9,8 @@ from maitred.explain.forecast.estimate import Estimate
 from maitred.model.plan import Blocker, Detail, Record, Remedy
 from maitred.model.policy import API_VERSION
 
+ClaimChange = Literal["deviceCount", "deviceCapacity", "deviceClass", "deviceSelector", "deviceConstraint"]
+"""Something else in a resource claim."""
 Outcome = Literal["fits", "preempts", "waits", "never"]
 OUTCOMES: tuple[Outcome, ...] = ("fits", "preempts", "waits", "never")
 """From best to worst."""
@@ -48,7 +50,7 @@ class CostToOthers(Record, frozen=True):
 class Offer(Record, frozen=True):
     """Something else that could be had, tried by the engine."""
 
-    kind: Literal["members", "quorum", "topology", "request", "time"]
+    kind: Literal["members", "quorum", "topology", "request", ClaimChange, "time"]
     words: str
     change: str
     """What to write in the manifest, or which options to give; empty where nothing is to be changed."""

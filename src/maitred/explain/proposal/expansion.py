@@ -21,6 +21,7 @@ from maitred.explain.proposal.workloads import (
     expansion_of,
     given_manifest,
 )
+from maitred.model.devices.claims import ResourceClaim, ResourceClaimTemplate
 from maitred.model.group import CompositePodGroup, PodGroup
 from maitred.model.job import Job
 from maitred.model.kinds import OPERATED, row_of
@@ -42,7 +43,7 @@ from maitred.model.storage import PersistentVolumeClaim
 T = TypeVar("T", bound=Object)
 POD_GROUP_VERSION = "scheduling.k8s.io/v1beta1"
 PLANNED: tuple[type[Object], ...] = (
-    *(Pod, PodGroup, CompositePodGroup, Job, PersistentVolumeClaim),
+    *(Pod, PodGroup, CompositePodGroup, Job, PersistentVolumeClaim, ResourceClaim, ResourceClaimTemplate),
     *(row.type for row in OPERATED),
 )
 """What new pods bring along. Of the rest of a file nothing is asked of a scheduler."""

@@ -11,7 +11,7 @@ from maitred.explain.forecast.estimate import Estimate
 from maitred.explain.proposal.answer import Offer
 from maitred.explain.proposal.places import where
 from maitred.explain.proposal.supposition import ProposedGroup
-from maitred.explain.proposal.words import change_words, offer_words, time_words
+from maitred.explain.proposal.words import CLAIM_CHANGES, change_words, offer_words, time_words
 from maitred.explain.remedies.changes import Change, with_group
 from maitred.explain.remedies.rehearsal import RankedGroup
 from maitred.explain.remedies.seeking import MOST_REMEDIES, Seeking, sought_for
@@ -19,7 +19,7 @@ from maitred.explain.situation import Situation
 from maitred.model.group import TopologyRequest
 from maitred.model.plan import Plan, Remedy
 
-OFFERED = ("members", "quorum", "topology", "request")
+OFFERED: tuple[str, ...] = ("members", "quorum", "topology", "request", *CLAIM_CHANGES)
 """To have less of something now. What else would help is told as remedies are."""
 
 
@@ -74,7 +74,7 @@ def offer(
     if not binds:
         return None
     place = where(after, binds)
-    words = offer_words(remedy, view.members, place)
+    words = offer_words(remedy, view.members, place, bool(options))
     told = change_words(remedy.detail, proposed, view.group.topology, options)
     return Offer(remedy.detail["kind"], words, told, remedy.detail, place)
 

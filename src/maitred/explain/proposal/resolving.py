@@ -1,8 +1,6 @@
 """Wishes in the user's words, resolved to what this cluster has: a level, a resource of devices, a model."""
 
-from collections.abc import Iterable
 from dataclasses import replace
-from difflib import get_close_matches
 
 import msgspec
 import numpy as np
@@ -10,6 +8,8 @@ import numpy as np
 from maitred.cluster.nodes import Mask, NodeView
 from maitred.cluster.snapshot import GroupView, Shape, Snapshot
 from maitred.decide.levels import known_levels
+from maitred.explain.proposal.claiming import check_device_classes, claims_devices, with_device_model
+from maitred.explain.proposal.nearest import MOST_NAMED, nearest
 from maitred.explain.proposal.supposition import DEVICES, ProposedGroup, Supposition
 from maitred.explain.remedies.changes import with_group, with_members_like
 from maitred.explain.situation import Situation
@@ -27,7 +27,6 @@ USUAL_DEVICES = "nvidia.com/gpu"
 """For clusters that have none."""
 MODEL_LABEL = "product"
 """In the keys under which most device plugins tell the model."""
-MOST_NAMED = 5
 
 
 def grounded(situation: Situation, supposition: Supposition) -> Situation:
@@ -42,20 +41,11 @@ def grounded(situation: Situation, supposition: Supposition) -> Situation:
     for view in (snapshot.groups[number] for number in numbers):
         _check_classes(snapshot, view, proposed_groups[view.group.key], supposition.by_options)
     if supposition.by_options:
+        check_device_classes(snapshot, numbers)
         changed = _with_devices(situation, supposition.model, numbers)
         changed = _with_level(situation, changed, supposition.within, numbers)
         return situation.on(changed)
     return situation
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """What may have been meant, or else what there is."""
-    names = sorted(set(known))
-    close = get_close_matches(name, names, MOST_NAMED, 0.5)
-    if close:
-        return f"did you mean {' or '.join(close)}?"
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return f"there is {', '.join(names[:MOST_NAMED])}{more}" if names else "there is none"
 
 
 def _check_classes(snapshot: Snapshot, view: GroupView, proposed: ProposedGroup, by_options: bool) -> None:
@@ -107,9 +97,9 @@ def _with_devices(situation: Situation, model: str, numbers: list[int]) -> Snaps
     """Pods that ask for devices ask for those of this cluster, and are let onto the nodes that have them."""
     snapshot = situation.snapshot
     if not any(DEVICES in dict(needs.requests) for needs in _needs(snapshot, numbers)):
-        if model:
-            raise InputError("--model", "", "", "needs --gpus, the number of devices for each member")
-        return snapshot
+        if model and not claims_devices(snapshot, numbers):
+            raise InputError("--model", "", "", "needs --gpus or --device-class: the devices of each member")
+        return with_device_model(snapshot, model, numbers) if model else snapshot
     resource, selector = _devices(situation, model)
 
     def on_devices(shape: Shape, needs: Needs) -> tuple[Shape, Needs]:

@@ -4,7 +4,8 @@ They are asked about over HTTP as well, so a supposition can be written as JSON 
 
     {"objects": [...], "model": "H100", "within": "rack", "options": ["--gang", "--gpus"]}
 
-`objects` are Pods, their owners, PodGroups, CompositePodGroups and PersistentVolumeClaims as manifests.
+`objects` are Pods, their owners, PodGroups, CompositePodGroups, PersistentVolumeClaims, ResourceClaims and
+ResourceClaimTemplates as manifests.
 `model` and `within` are for who knows neither the labels of the nodes nor the policy: whoever answers looks
 them up.
 """
@@ -19,9 +20,18 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from maitred.cluster.parts import root_of
+from maitred.cluster.supposing import CLAIMS
 from maitred.cluster.trees import COMPOSITE_POD_GROUP
 from maitred.explain.proposal.expansion import PLANNED, as_new, manifest_of
 from maitred.explain.proposal.workloads import MOST_PODS
+from maitred.model.devices.claims import (
+    DeviceClaim,
+    DeviceRequest,
+    ExactRequest,
+    ResourceClaimSpec,
+    ResourceClaimTemplate,
+    ResourceClaimTemplateSpec,
+)
 from maitred.model.group import (
     CompositePodGroup,
     GangPolicy,
@@ -42,10 +52,17 @@ from maitred.model.operators.leaderworkerset import SET_NAME, LeaderWorkerSet
 from maitred.model.operators.pods import reference
 from maitred.model.owner_chain import LONGEST_CHAIN, row_of_owner
 from maitred.model.owners import kind_of
-from maitred.model.pod import Container, Pod, PodSpec, ResourceRequirements, Resources, SchedulingGroup
+from maitred.model.pod import (
+    Container,
+    Pod,
+    PodResourceClaim,
+    PodSpec,
+    ResourceRequirements,
+    Resources,
+    SchedulingGroup,
+)
 from maitred.model.policy import Workloads
 from maitred.model.runtime import EXPECTED_RUNTIME
-from maitred.model.storage import PersistentVolumeClaim
 
 T = TypeVar("T", bound=Object)
 MARK = "$"
@@ -53,6 +70,8 @@ MARK = "$"
 added to stay in their order."""
 DEVICES = "gpu"
 """Devices of whatever resource the cluster has them as; no manifest can ask for this."""
+CLAIM = "devices"
+"""What members of a gang that is described by options call their claims."""
 MOST_OBJECTS = 3 * MOST_PODS
 """Pods, and a group and a claim for each of them."""
 MOST_OPTIONS = 100
@@ -131,7 +150,7 @@ class Supposition:
         return [self._stand_in(item, now, scheduler) for item in self.objects]
 
     def _stand_in(self, item: Object, now: datetime, scheduler: str | None) -> Object:
-        if isinstance(item, PersistentVolumeClaim):
+        if isinstance(item, CLAIMS):
             return item
         named = self._renamed(item)
         metadata = msgspec.structs.replace(named.metadata, creation_timestamp=now)
@@ -275,12 +294,21 @@ def _read_objects(bodies: Iterable[dict[str, Any]]) -> Iterable[Object]:
                 "",
                 place,
                 "kind",
-                "only Pods, PodGroups, CompositePodGroups, Jobs and PersistentVolumeClaims can be planned",
+                "only Pods, PodGroups, CompositePodGroups, Jobs, PersistentVolumeClaims, ResourceClaims and "
+                "ResourceClaimTemplates can be planned",
             )
         try:
             yield as_new(item)
         except FieldError as problem:
             raise InputError("", document.title, problem.field, problem.what) from None
+
+
+@dataclass(frozen=True, slots=True)
+class WantedDevices:
+    """What each member of a gang claims for itself."""
+
+    device_class: str
+    count: int = 1
 
 
 def gang_objects(
@@ -291,6 +319,7 @@ def gang_objects(
     requests: Resources,
     priority_class: str = "",
     run_time: str | None = None,
+    devices: WantedDevices | None = None,
 ) -> tuple[Object, ...]:
     """A gang of equal members, for those who have no manifest yet."""
     said = {} if run_time is None else {EXPECTED_RUNTIME: run_time}
@@ -299,10 +328,19 @@ def gang_objects(
         ObjectMeta(name=name, namespace=namespace, annotations=said),
         PodGroupSpec(scheduling_policy=gang, priority_class_name=priority_class),
     )
+    templates = () if devices is None else (_claim_template(name, namespace, devices),)
     spec = PodSpec(
         containers=(Container(resources=ResourceRequirements(requests)),),
         scheduling_group=SchedulingGroup(name),
         priority_class_name=priority_class,
+        resource_claims=tuple(PodResourceClaim(CLAIM, None, one.metadata.name) for one in templates),
     )
     pods = (Pod(ObjectMeta(name=f"{name}-{index}", namespace=namespace), spec) for index in range(members))
-    return (group, *pods)
+    return (*templates, group, *pods)
+
+
+def _claim_template(name: str, namespace: str, devices: WantedDevices) -> ResourceClaimTemplate:
+    exactly = ExactRequest(device_class_name=devices.device_class, count=devices.count)
+    claim = DeviceClaim((DeviceRequest(devices.device_class, exactly),))
+    spec = ResourceClaimTemplateSpec(ResourceClaimSpec(claim))
+    return ResourceClaimTemplate(ObjectMeta(name=name, namespace=namespace), spec)

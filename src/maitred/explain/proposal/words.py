@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import get_args
 
 from maitred.explain.forecast.estimate import Estimate
 from maitred.explain.forecast.wording import clock
-from maitred.explain.proposal.answer import CostToOthers, Proposal, Where
+from maitred.explain.proposal.answer import ClaimChange, CostToOthers, Proposal, Where
 from maitred.explain.proposal.supposition import DEVICES, ProposedGroup
 from maitred.explain.tables import LONGEST_LIST, listed
 from maitred.model.group import MIN_COUNT, SLICE_SIZE, SLICE_TOPOLOGY, TOPOLOGY_REQUIRED, TopologyRequest
@@ -23,6 +24,7 @@ COUNT_FIELDS = {
     "StatefulSet": "spec.replicas: {0}",
 }
 """Where kinds with one template say how many pods there are."""
+CLAIM_CHANGES: tuple[str, ...] = get_args(ClaimChange)
 
 
 # -- the answer --------------------------------------------------------------------------------------------
@@ -92,7 +94,7 @@ def cost_words(cost: CostToOthers) -> str:
 # -- offers ------------------------------------------------------------------------------------------------
 
 
-def offer_words(remedy: Remedy, members: int, where: Where) -> str:
+def offer_words(remedy: Remedy, members: int, where: Where, by_options: bool) -> str:
     detail = remedy.detail
     match detail["kind"]:
         case "members":
@@ -108,6 +110,12 @@ def offer_words(remedy: Remedy, members: int, where: Where) -> str:
             if not domains:
                 return f"now anywhere{inside}, not within one {detail['from']}"
             return f"now across {domain_words(detail['from'], domains)}{inside}"
+        case "deviceCount" if by_options:
+            return f"now with {detail['to']} instead of {detail['from']} devices for each member"
+        case "deviceClass" if by_options:
+            return f"now with devices of class {detail['to']} instead of {detail['from']}"
+        case "deviceSelector" if by_options:
+            return "now with devices of any model"
         case _:
             return f"now if you {remedy.change}"
 
@@ -135,6 +143,12 @@ def _options(detail: Detail, given: Sequence[str]) -> str:
             return f"--min-count {detail['to']}"
         case "topology":
             return f"--within {detail['to']}" if detail["to"] else "leave out --within"
+        case "deviceCount":
+            return f"--count {detail['to']}"
+        case "deviceClass":
+            return f"--device-class {detail['to']}"
+        case "deviceSelector":
+            return "leave out --model"
         case _:
             option = {CPU: "cpu", MEMORY: "memory"}.get(detail["resource"], f"{DEVICES}s")
             return f"--{option} {detail['to']}"
@@ -158,6 +172,8 @@ def _fields(detail: Detail, proposed: ProposedGroup, topology: TopologyRequest) 
                 TOPOLOGY_REQUIRED if topology.annotated else _group_field(proposed, "schedulingConstraints")
             )
             return f"{field}: {detail['to']}" if detail["to"] else f"leave out {field}"
+        case kind if kind in CLAIM_CHANGES:
+            return _claim_field(detail)
         case _:
             return _request(detail["resource"], detail["to"])
 
@@ -175,6 +191,22 @@ def _request(resource: str, amount: str) -> str:
     """The API server takes devices and huge pages only where request and limit are the same."""
     where = "resources.requests and resources.limits" if is_whole(resource) else "resources.requests"
     return f"{where} of {resource}: {amount}"
+
+
+def _claim_field(detail: Detail) -> str:
+    """Of the ResourceClaimTemplate or the ResourceClaim that the claim of a pod names."""
+    if detail["kind"] == "deviceConstraint":
+        return f"leave out the constraint on {detail['attribute']} in spec.devices.constraints of the claim"
+    of_request = f"request {detail['request']} in spec.devices.requests of the claim"
+    match detail["kind"]:
+        case "deviceCount":
+            return f"count of {of_request}: {detail['to']}"
+        case "deviceCapacity":
+            return f"capacity.requests.{detail['capacity']} of {of_request}: {detail['to']}"
+        case "deviceClass":
+            return f"deviceClassName of {of_request}: {detail['to']}"
+        case _:
+            return f"leave out this selector of {of_request}"
 
 
 def _quorum(count: int, proposed: ProposedGroup) -> list[str]:

@@ -39,7 +39,8 @@ def _built(nodes: NodeView, told: Told) -> NodeView:
         images=_images(nodes, told),
         feature_ids=nodes.feature_ids,
         feature_sets=nodes.feature_sets,
-        broken=nodes.broken,
+        unwell=nodes.unwell,
+        missing=nodes.missing,
         cache={key: value for key, value in nodes.cache.items() if _lasts(key)},
     )
 

@@ -7,6 +7,7 @@ from maitred.cluster.snapshot import NAMESPACE_NAME, GroupRank, LabelClass, Snap
 from maitred.decide.scoring import with_tag
 from maitred.explain.redaction.aliases import MARK, Aliases
 from maitred.explain.redaction.vocabulary import Vocabulary
+from maitred.model.devices.extended import ExtendedResource
 from maitred.model.needs import HostPort, Needs, NodeRequirements, PodTerm, SpreadTerm
 from maitred.model.pod import PreferredNodeTerm
 from maitred.model.policy import Policy
@@ -109,11 +110,16 @@ class PodFields:
             preferred_spread=each(self._spread, needs.preferred_spread),
             images=each(self.image, needs.images),
             device_claims=each(self._names.other, needs.device_claims),
+            extended=each(self._extended, needs.extended),
             aside=self.amounts(needs.aside),
         )
 
     def amounts(self, amounts: Amounts) -> Amounts:
         return tuple((self._words.told(resource), amount) for resource, amount in amounts)
+
+    def _extended(self, one: ExtendedResource) -> ExtendedResource:
+        """The requests are named by numbers; containers are named by their users."""
+        return ExtendedResource(self._words.told(one.resource), one.requests)
 
     def image(self, image: str) -> str:
         """With a tag, as the images of nodes are called."""

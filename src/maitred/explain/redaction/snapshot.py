@@ -16,6 +16,7 @@ from maitred.cluster.nodes import Mask, NodeView
 from maitred.cluster.snapshot import BoundPods, Controller, GroupView, Occupant, Shape, Snapshot
 from maitred.decide.scoring import with_tag
 from maitred.explain.redaction.aliases import MARK, Aliases
+from maitred.explain.redaction.devices import DeviceFields
 from maitred.explain.redaction.groups import GroupFields
 from maitred.explain.redaction.nodes import Told, nodes_as_told
 from maitred.explain.redaction.pods import LabelWords, PodFields
@@ -54,6 +55,7 @@ class Redaction:
         self.pods = PodFields(self.names, self.words, self.labels)
         self.groups = GroupFields(self.names, self.words, self.pods)
         self._storage = StorageFields(snapshot.storage, self.names, self.words)
+        self._devices = DeviceFields(snapshot.inventory, snapshot.allocated, self.names, self.words)
 
     def _said(self) -> Iterator[str]:
         """Words of the reader's own pods and groups."""
@@ -77,6 +79,7 @@ class Redaction:
 
     def snapshot(self) -> Snapshot:
         old, names = self._cluster, self.names
+        shapes = tuple(map(self._shape, old.shapes))
         return Snapshot(
             nodes=self._nodes(),
             used=old.used,
@@ -88,7 +91,7 @@ class Redaction:
             ),
             classes=self.labels.classes(),
             classes_with=self.labels.classes_with(),
-            shapes=tuple(map(self._shape, old.shapes)),
+            shapes=shapes,
             groups=tuple(map(self._view, old.groups, ages(old.groups))),
             awaited=tuple(self._view(view, view.created) for view in old.awaited),
             namespaces={names.namespace(name): self.labels.namespace(name) for name in old.namespaces},
@@ -120,6 +123,8 @@ class Redaction:
             },
             group_api=old.group_api,
             device_classes=old.device_classes,
+            inventory=self._devices.inventory,
+            allocated=self._devices.allocated,
         )
 
     def _nodes(self) -> NodeView:
@@ -212,6 +217,7 @@ class Redaction:
             needs=shape.needs,
             labels=shape.labels,
             volumes=tuple(map(self._storage.need, shape.volumes)) if shape.volumes else (),
+            devices=tuple(map(self._devices.need, shape.devices)) if shape.devices else (),
         )
 
     def _view(self, view: GroupView, created: float) -> GroupView:
@@ -247,8 +253,9 @@ def keys_of(snapshot: Snapshot) -> Iterator[str]:
             yield view.owned_by.partition(" ")[2]
     yield from (one.group.key for one in snapshot.seated if one is not None)
     yield from (one.key for one in snapshot.bound.occupants if one is not None)
-    for table in (snapshot.jobs, snapshot.composites, snapshot.storage.claims):
+    for table in (snapshot.jobs, snapshot.composites, snapshot.storage.claims, snapshot.allocated.claims):
         yield from table
+    yield from (need.claim for shape in snapshot.shapes for need in shape.devices if need.claim)
     yield from (key_of(budget.metadata) for budget in snapshot.budgets)
     for one in snapshot.controllers:
         if one is not None:

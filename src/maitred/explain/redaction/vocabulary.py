@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from maitred.cluster.devices.inventory import Inventory
 from maitred.cluster.nodes import NodeView
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.volumes import StorageView
@@ -103,13 +104,14 @@ def words_of_cluster(snapshot: Snapshot) -> Iterator[str]:
         yield from words_of_taints(taints)
     yield from resources_of(nodes)
     yield from drivers_of(snapshot.storage)
+    yield from words_of_devices(snapshot.inventory)
 
 
 def resources_of(nodes: NodeView) -> Iterator[str]:
     """Those that some node has; others are here because some pod asks for them."""
-    broken = {name for unwell in nodes.broken.values() for name in unwell}
+    unwell = {name for devices in nodes.unwell.values() for name in devices}
     for resource, offered in zip(nodes.resources, np.any(nodes.allocatable, axis=1).tolist(), strict=True):
-        if offered or resource in broken:
+        if offered or resource in unwell:
             yield resource
 
 
@@ -117,6 +119,21 @@ def drivers_of(storage: StorageView) -> Iterator[str]:
     yield from (*storage.drivers, *IN_TREE, *IN_TREE.values())
     yield from (one.provisioner for one in storage.classes.values())
     yield from (driver.name for node in storage.csi_nodes.values() for driver in node.spec.drivers)
+
+
+def words_of_devices(inventory: Inventory) -> Iterator[str]:
+    """Those of drivers and of the classes, which tenants repeat in their claims. Each is looked at once for
+    all devices that are alike in names."""
+    yield from inventory.classes
+    seen = set[tuple[str, ...]]()
+    for device in (device for pool in inventory.pools.values() for device in pool.devices):
+        names = (device.id.driver, *device.source.attributes, *device.source.capacity)
+        for taint in device.taints:
+            yield from (taint.key, taint.value)
+        if names not in seen:
+            seen.add(names)
+            yield from names
+            yield from (f"{device.id.driver}/{name}" for name in device.source.attributes)
 
 
 def words_of_policy(policy: Policy) -> Iterator[str]:

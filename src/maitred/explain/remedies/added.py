@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 import msgspec
 import numpy as np
 
+from maitred.cluster.devices.inventory import Inventory
+from maitred.cluster.devices.pools import DeviceId, DevicePool, PoolId, Reach
 from maitred.cluster.nodes import Codes, Ints
 from maitred.cluster.snapshot import BoundPods, Snapshot
 from maitred.cluster.volumes import StorageView
@@ -41,6 +43,7 @@ def with_copies(snapshot: Snapshot, pattern: Pattern, count: int, prefix: str = 
         fixed=_widened(snapshot.fixed, snapshot.fixed[:, pattern.row], count),
         bound=_with_fixed_pods(snapshot.bound, pattern.row, len(nodes.names), count),
         storage=_with_limits(snapshot.storage, like, names),
+        inventory=_with_devices(snapshot.inventory, like, names),
     )
 
 
@@ -68,6 +71,23 @@ def _with_fixed_pods(bound: BoundPods, row: int, first: int, count: int) -> Boun
     pods = np.concatenate((np.arange(len(bound.node)), np.tile(own, count)))
     seats: Codes = np.repeat(np.arange(first, first + count, dtype=np.int32), len(own))
     return replace(bound.where(pods), node=np.concatenate((bound.node, seats)))
+
+
+def _with_devices(inventory: Inventory, like: str, names: list[str]) -> Inventory:
+    """New nodes have devices like those of the one that they are like, all of them well."""
+    models = inventory.on_node.get(like, ())
+    if not models:
+        return inventory
+    pools = dict(inventory.pools)
+    for name in names:
+        for model in models:
+            id = PoolId(model.id.driver, f"{name}/{model.id.pool}")  # no real pool can be called so
+            devices = tuple(
+                replace(one, id=DeviceId(*id, one.id.device), reach=Reach(name), taints=())
+                for one in model.devices
+            )
+            pools[id] = DevicePool(id, devices, model.counters, name, model.problem)
+    return Inventory(pools, inventory.classes)
 
 
 def _with_limits(storage: StorageView, like: str, names: list[str]) -> StorageView:

@@ -153,6 +153,9 @@ class FewerMembers:
             gates=tuple(view.gates[position] for position in kept),
             nominated=tuple(view.nominated[position] for position in kept) if view.nominated else (),
             claims=tuple(view.claims[position] for position in kept) if view.claims else (),
+            device_claims=tuple(view.device_claims[position] for position in kept)
+            if view.device_claims
+            else (),
             members=view.members - len(gone),
         )
         return with_group(snapshot, number, smaller)

@@ -46,6 +46,7 @@ from maitred.cluster.snapshot import GroupView
 from maitred.decide.alike import needs_of
 from maitred.decide.ask import Assignment
 from maitred.decide.levels import position_of
+from maitred.explain.remedies.asking import OtherClaim, devices_back, looser_claims, smaller_claims
 from maitred.explain.remedies.changes import (
     AtACost,
     Change,
@@ -118,7 +119,7 @@ class Finder:
         return [change for change in (way(ranked) for way in ways) if change is not None]
 
     def _constraints(self, ranked: RankedGroup) -> list[Change]:
-        return [*self._looser(ranked), *self._supplies(ranked)]
+        return [*self._looser(ranked), *self._supplies(ranked), *self._claims(ranked)]
 
     def _likeness(self, ranked: RankedGroup) -> Hashable:
         """What the changes depend on; None if there is no telling."""
@@ -284,6 +285,31 @@ class Finder:
         found = (self._working(change, ranked) for change in supplies(self.rehearsal, ranked))
         return list(islice((change for change in found if change is not None), 1))
 
+    def _claims(self, ranked: RankedGroup) -> list[Change]:
+        """One of each kind: a constraint or a selector less, another class, smaller requests, and devices
+        that are well again."""
+        blockers, snapshot = self.rehearsal.blockers(ranked), self.rehearsal.snapshot
+        if all(blocker.category not in ("Devices", "Health") for blocker in blockers):
+            return []
+        if ranked.view.later is not None:
+            return []
+        found = dict[str, Change]()
+        for change in looser_claims(snapshot, ranked.number):
+            if change.kind not in found and self._probe(change, ranked):
+                self._add(found, change.kind, self._working(change, ranked))
+        for most, make in smaller_claims(snapshot, ranked.number):
+            kind = make(most).kind
+            size = 0 if kind in found else self._most_that_fits(most, make, ranked)
+            self._add(found, kind, self._largest(size, make, ranked))
+        for mended in devices_back(ranked.view, blockers):
+            self._add(found, "devices", self._working(mended, ranked))
+        return list(found.values())
+
+    @staticmethod
+    def _add(found: dict[str, Change], kind: str, change: Change | None) -> None:
+        if change is not None:
+            found.setdefault(kind, change)
+
     # -- a smaller request -----------------------------------------------------------------------------
 
     def _smaller_request(self, ranked: RankedGroup) -> Change | None:
@@ -324,7 +350,7 @@ def is_shared(change: Change, ranked: RankedGroup, other: RankedGroup) -> bool:
     from its templates; marks on it are for all of its groups; and groups of one size are its replicas."""
     own, theirs = ranked.view, other.view
     match change:
-        case SmallerRequest() | Loosened():
+        case SmallerRequest() | Loosened() | OtherClaim():
             return True
         case WiderLevel():
             return own.group.topology == theirs.group.topology

@@ -1,5 +1,6 @@
 """More nodes as a remedy: of which kind, where, and how few of them will do."""
 
+from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 
@@ -100,10 +101,18 @@ class Growth:
         special = {name for name in asked if name not in BASE_RESOURCES or name in short}
         listed = dict.fromkeys((*devices, CPU, MEMORY, *sorted(special)))
         shown = [resource for resource in listed if have.get(resource)]
-        return ", ".join(
+        amounts = [
             counted(have[PODS], "pod") if resource == PODS else f"{text(resource, have[resource])} {resource}"
             for resource in shown
-        )
+        ]
+        return ", ".join([*self._claimable(nodes.names[row]), *amounts])
+
+    def _claimable(self, node: str) -> list[str]:
+        """The devices of a node that claims are for, by driver."""
+        counts = Counter[str]()
+        for pool in self.snapshot.inventory.on_node.get(node, ()):
+            counts[pool.id.driver] += len(pool.devices)
+        return [f"{counted(counts[driver], 'device')} of {driver}" for driver in sorted(counts)]
 
     # -- of which kind, and where ----------------------------------------------------------------------
 
@@ -119,13 +128,13 @@ class Growth:
         room: Ints = np.minimum(np.max(rules.copies, axis=0), ask.need)
         able, sample = self._within_reach(ranked, ask, room > 0)
         rows = np.flatnonzero(able)
-        unwell = np.isin(
-            rows, list(nodes.broken)
-        )  # nobody takes a broken node for a model if there is another
+        # Nobody takes a node with broken devices for a model if there is another.
+        unwell = np.isin(rows, list(nodes.unwell))
         rows = rows[np.lexsort((nodes.name_rank[rows], unwell))]
         if not len(rows):
             return []
-        traits = np.stack([column[rows] for column in self._traits(ask, sample is None)], axis=1)
+        told_apart = [*self._traits(ask, sample is None), room]  # by devices, too
+        traits = np.stack([column[rows] for column in told_apart], axis=1)
         _, first, counts = np.unique(traits, axis=0, return_index=True, return_counts=True)
         order = np.lexsort((first, -counts, -room[rows[first]]))[:MOST_PATTERNS]
         return [(self._pattern(int(row), sample), int(room[row])) for row in rows[first[order]]]

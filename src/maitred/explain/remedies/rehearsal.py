@@ -84,7 +84,7 @@ def are_siblings(one: RankedGroup, other: RankedGroup) -> bool:
 
 
 def with_running(snapshot: Snapshot, seats: list[tuple[int, int]]) -> Snapshot:
-    """The snapshot with more pods running: shapes without volumes, and the rows of their nodes."""
+    """The snapshot with more pods running: shapes without volumes or claims, and the rows of their nodes."""
     used, bound = snapshot.used.copy(), snapshot.bound
     shapes = [snapshot.shapes[shape] for shape, _ in seats]
     for shape, (_, row) in zip(shapes, seats, strict=True):
@@ -463,16 +463,15 @@ class Rehearsal:
 
     def _is_through(self, other: RankedGroup, ranked: RankedGroup) -> bool:
         """A surplus may come later; who needs others near is tried once more."""
-        settled = self.plain(other) and other.stands != "Preempting"
+        settled = self.plain(other) and not other.view.device_claims and other.stands != "Preempting"
         return settled and (not self._has_surplus(other) or other.turn.surplus < ranked.turn)
 
     def _has_one_turn(self, other: RankedGroup) -> bool:
         """Whether all that it has was given to it in its turn, and nothing could be later."""
         view = other.view
         again = any(needs.affinity or needs.spread for needs in needs_of(self.snapshot, view))
-        whole = view.missing in (0, len(view.pods)) and len(self._seated.get(other.number, ())) == len(
-            view.pods
-        )
+        seated = len(self._seated.get(other.number, ()))
+        whole = view.missing in (0, len(view.pods)) and seated == len(view.pods)
         waits = view.nominated or view.kept_from is not None
         return whole and not (again or view.group.topology.slice_size or view.tree or waits)
 

@@ -70,6 +70,9 @@ class MoreMembers:
             gates=(*view.gates, *((),) * self.count),
             nominated=(*view.nominated, *("",) * self.count) if view.nominated else (),
             claims=(*view.claims, *((),) * self.count) if view.claims else (),
+            device_claims=(*view.device_claims, *(view.device_claims[self.like],) * self.count)
+            if view.device_claims
+            else (),
             members=view.members + self.count,
         )
         return with_group(snapshot, number, larger)

@@ -20,13 +20,13 @@ from maitred.explain.why.names import NamedWorkload, Names
 from maitred.explain.why.others import of_another_scheduler, of_past
 from maitred.explain.why.progress import ImageSizes, Progress, progress_of
 from maitred.explain.why.seated import lost_in, lost_words, of_seated, placement_of
-from maitred.explain.why.seen import SeenPod
 from maitred.model.group import Group
 from maitred.model.job import Job
 from maitred.model.membership import group_named_by, not_one_gang
 from maitred.model.owners import BATCH_JOB
 from maitred.model.plan import Blocker
 from maitred.model.policy import is_device
+from maitred.model.reports import SeenPod
 from maitred.model.words import counted
 
 

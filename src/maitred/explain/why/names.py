@@ -17,15 +17,16 @@ from maitred.cluster.snapshot import NO_GROUP, GroupView, Snapshot
 from maitred.explain.redaction.aliases import MARK
 from maitred.explain.situation import Situation
 from maitred.explain.why.answer import KINDS, Kind
-from maitred.explain.why.seen import NOTHING_SEEN, Seen, SeenPod
+from maitred.explain.why.seen import NOTHING_SEEN, Seen
 from maitred.model.group import PodGroup
 from maitred.model.job import Job
 from maitred.model.kinds import row_of
 from maitred.model.manifest.errors import InputError
-from maitred.model.membership import Settled, group_of_template, said_by, settle
+from maitred.model.membership import PodWords, Settled, group_of_template, said_by, settle
 from maitred.model.meta import key_of
 from maitred.model.objects import Object
 from maitred.model.owners import BATCH_JOB, BY_NAME, Owner, OwnerKind, owner_of, owners_of
+from maitred.model.reports import SeenPod
 from maitred.model.selector import Labels
 from maitred.model.words import counted
 
@@ -79,6 +80,7 @@ class Names:
 
     def __init__(self, snapshot: Snapshot, seen: Seen = NOTHING_SEEN) -> None:
         self.snapshot, self.seen = snapshot, seen
+        self._settled: dict[PodWords, Settled] = {}
 
     # -- by key ----------------------------------------------------------------------------------------
 
@@ -135,7 +137,12 @@ class Names:
         return found.key or key_of(pod.metadata)
 
     def settled(self, pod: SeenPod) -> Settled:
-        return settle(said_by(pod), self, self.snapshot.workloads)
+        """Pods that say the same are in the same group."""
+        said = said_by(pod)
+        found = self._settled.get(said)
+        if found is None:
+            found = self._settled[said] = settle(said, self, self.snapshot.workloads)
+        return found
 
     def find(self, kind: type[T], key: str, uid: str = "") -> T | None:
         """What says which group a pod is in."""

@@ -15,6 +15,7 @@ from maitred.cluster.nodes import NODE_NAME, Codes, Ints, Mask, NodeView
 from maitred.cluster.parts import Branch
 from maitred.cluster.selection import declaring_nodes, required_nodes, tolerated_nodes
 from maitred.cluster.supply.columns import Requests, copies_that_fit
+from maitred.cluster.supply.devices import DeviceSupply
 from maitred.cluster.supply.ports import Ports
 from maitred.cluster.supply.volumes import Volumes
 from maitred.cluster.trial import Trial
@@ -46,6 +47,7 @@ OWN_RULES = (
     "the rules between its own members (anti-affinity, spread, ports, volumes or slices) allow no more"
 )
 
+NO_DEVICES = "no node here has devices left for its claims"
 RULES_OF_PARTS = "the quorums and levels of its parts, or the rules of its members, allow no more"
 
 
@@ -201,8 +203,18 @@ class _Survey:
         row = self._most_taken(shape, rows[lacking == lacking.min()], seats)
         lacks = self._lacks(shape, row)
         if not lacks:
+            if not self._has_devices(shape, rows):
+                return self.nodes.names[row], {}, NO_DEVICES
             return self.nodes.names[row], {}, OWN_RULES if self.ask.parts is None else RULES_OF_PARTS
         return self.nodes.names[row], lacks, self._lack_words(row, lacks)
+
+    def _has_devices(self, shape: int, rows: Rows) -> bool:
+        """Whether some of these nodes have devices left for the claims of one more member."""
+        supply = self.trial.supply(DeviceSupply)
+        if not supply.asked_by(shape):
+            return True
+        (copies,) = supply.fit((shape,), frozenset(), False).copies
+        return copies is None or bool((copies[rows] > 0).any())
 
     def _lack_words(self, row: int, lacks: dict[str, str]) -> str:
         name, column = self.nodes.names[row], self.nodes.resource_column(PODS)
@@ -248,7 +260,7 @@ class _Survey:
                 nodes, needs.tolerations
             ),
             "host ports": self.trial.supply(Ports).taken(needs.host_ports),
-            "resource claims, which are not allocated yet": np.full_like(among, bool(needs.device_claims)),
+            self._claim_words(shape): self._kept_by_claims(shape),
             self._volume_words(shape): self._out_of_reach(shape),
         }
         counts = {reason: int((mask & among).sum()) for reason, mask in reasons.items()}
@@ -256,6 +268,15 @@ class _Survey:
         if not counts[worst]:
             return f"{counted(int(among.sum()), 'node')} excluded by other pods"
         return f"{counted(counts[worst], 'node')} excluded by {worst}"
+
+    def _kept_by_claims(self, shape: int) -> Mask:
+        """Nodes that its claims keep it from, whatever devices are left there."""
+        (open_,) = self.trial.supply(DeviceSupply).fit((shape,), frozenset(), False).masks
+        return np.zeros_like(self.nodes.alive) if open_ is None else ~open_
+
+    def _claim_words(self, shape: int) -> str:
+        problems = sorted({need.problem for need in self.trial.shape(shape).devices if need.problem})
+        return f"resource claims ({problems[0]})" if problems else "resource claims"
 
     def _out_of_reach(self, shape: int) -> Mask:
         """Nodes that cannot have its volumes."""

@@ -12,12 +12,12 @@ from maitred.explain.why.decided import suspension_words
 from maitred.explain.why.names import Names
 from maitred.explain.why.owners import failure_of, refusal_below, refusal_of
 from maitred.explain.why.progress import ImageSizes, progress_of
-from maitred.explain.why.seen import SeenPod
 from maitred.model.group import Group, PodGroup, group_from_pod_group
 from maitred.model.job import Job
 from maitred.model.kinds import row_of
 from maitred.model.membership import ALL_ALONE, group_from_job, group_of
 from maitred.model.objects import Object
+from maitred.model.reports import SeenPod
 from maitred.model.suspending import row_of_suspendable
 from maitred.model.words import counted
 

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from maitred.cluster.leaving import LATE
-from maitred.explain.why.seen import Seen, SeenEvent, SeenPod
+from maitred.explain.why.seen import Seen, SeenEvent
 from maitred.model.container_status import ContainerStatus, EndedContainer, WaitingContainer
 from maitred.model.meta import Timestamp, key_of
 from maitred.model.node import ContainerImage
 from maitred.model.plan import Record
+from maitred.model.reports import SeenPod
 from maitred.model.words import counted, moment
 
 MOST_SLOW = 5

@@ -7,27 +7,12 @@ Both forms of events are read, those of core/v1 and those of events.k8s.io/v1.
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from maitred.explain.floorplan import SaidCondition
-from maitred.model.container_status import ContainerStatus
 from maitred.model.group import PodGroup
 from maitred.model.meta import Lean, ObjectMeta, Timestamp, key_of
-from maitred.model.pod import Pod, PodStatus
+from maitred.model.reports import SaidCondition, SeenPod
 
 FAILED_CREATE = "FailedCreate"
 """The reason of events about workloads whose pods are refused: a quota, an admission webhook."""
-
-
-class SeenPodStatus(PodStatus, frozen=True):
-    reason: str = ""
-    message: str = ""
-    conditions: tuple[SaidCondition, ...] = ()
-    init_container_statuses: tuple[ContainerStatus, ...] = ()
-    container_statuses: tuple[ContainerStatus, ...] = ()
-
-
-class SeenPod(Pod, frozen=True, kw_only=True):
-    metadata: ObjectMeta
-    status: SeenPodStatus = SeenPodStatus()
 
 
 class Subject(Lean, frozen=True):

@@ -9,7 +9,11 @@ from functools import lru_cache
 from typing import Any
 
 from maitred.model.budget import PodDisruptionBudget
+from maitred.model.devices.claims import ResourceClaim, ResourceClaimTemplate
+from maitred.model.devices.classes import DeviceClass
+from maitred.model.devices.slices import DeviceTaintRule, ResourceSlice
 from maitred.model.group import CompositePodGroup, PodGroup, SchedulingConstraints
+from maitred.model.manifest import device_checks
 from maitred.model.manifest.errors import FieldError
 from maitred.model.meta import ObjectMeta
 from maitred.model.node import Node, Taint
@@ -343,5 +347,10 @@ CHECKS: dict[type[Object], Callable[[Any], None]] = {
     PersistentVolume: check_volume_object,
     StorageClass: check_storage_class,
     CSINode: check_csi_node,
+    DeviceClass: device_checks.check_class,
+    ResourceSlice: device_checks.check_slice,
+    ResourceClaim: device_checks.check_claim,
+    ResourceClaimTemplate: device_checks.check_template,
+    DeviceTaintRule: device_checks.check_taint_rule,
 }
 """Of other kinds the types say it all."""

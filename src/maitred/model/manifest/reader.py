@@ -24,9 +24,19 @@ T = TypeVar("T")
 
 READ = {(version, row.name): row for row in KINDS for version in row.api_versions}
 READ_ELSEWHERE = tuple(
-    f"{MARK_PREFIX}{name}" for name in ("seating", "suspended", "run-seconds", "exit-code", "start-seconds")
+    f"{MARK_PREFIX}{name}"
+    for name in (
+        "allocated-by",
+        "seating",
+        "suspended",
+        "run-seconds",
+        "exit-code",
+        "start-seconds",
+        "step-time",
+    )
 )
-"""What the scheduler notes on pods and Jobs, and what tells the kubelets of the sandbox how pods behave."""
+"""What the scheduler notes on objects, what tells the kubelets of the sandbox how pods behave, and how long
+the steps of members take, which only their health is about."""
 ELSEWHERE = {
     "Policy": "a Policy is given with --policy",
     "Plan": "a Plan is checked with maitred verify --plan",

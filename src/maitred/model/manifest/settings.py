@@ -114,6 +114,9 @@ def check_policy(policy: Policy) -> None:
         check_pattern(f"devices.resources[{position}]", pattern, "resource names")
     for position, key in enumerate(policy.devices.model_labels):
         check_key(f"devices.modelLabels[{position}]", key)
+    timeout = policy.devices.binding_timeout
+    if not milliseconds(timeout):
+        raise FieldError("devices.bindingTimeout", f"{timeout!r} is not {FORM}, above 0s")
     check_prices(policy.prices)
 
 

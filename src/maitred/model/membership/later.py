@@ -7,7 +7,7 @@ is kept until the others come. What is here says which pods these are, from the 
 Pods that are created once others are complete are not reckoned with: those others have left by then.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -36,7 +36,8 @@ class ComingPods:
     """Pods of one controller."""
 
     replicas: Replicas
-    count: int
+    numbers: frozenset[int]
+    """Those that are not done: indexes, where the pods have some."""
     level: str = ""
     """They must be in one domain of this level with the first pod of the same controller."""
 
@@ -63,11 +64,11 @@ def later_groups(owner: Object, known: Found) -> list[LaterGroup]:
         for replicas in islice(pods_of(owner, known), MOST_LATER):
             if replicas.after not in IN_TIME or replicas.manager is not None or not left:
                 continue
-            count = sum(1 for _ in islice(numbers_of(owner, replicas, known), left))
+            numbers = frozenset(islice(numbers_of(owner, replicas, known), left))
             made = _group_of(owner, replicas, known)
-            if made is not None and count:
-                found.setdefault(made.id, made).pods.append(ComingPods(replicas, count, _level(replicas)))
-                left -= count
+            if made is not None and numbers:
+                found.setdefault(made.id, made).pods.append(ComingPods(replicas, numbers, _level(replicas)))
+                left -= len(numbers)
     except MissingObject:
         return []  # nothing is known of its pods
     return list(found.values())
@@ -118,9 +119,9 @@ def _level(replicas: Replicas) -> str:
     return about.annotations.get(jobset.EXCLUSIVE_TOPOLOGY, "") if follows else ""
 
 
-def all_before(groups: list[LaterGroup], id: GroupId) -> Iterator[GroupId]:
-    """Every group that must have its place before the pods of this one are created, the nearest first."""
-    needs = {one.id: one.before for one in groups}
+def all_before(needs: Mapping[GroupId, tuple[GroupId, ...]], id: GroupId) -> Iterator[GroupId]:
+    """Every group that must have its place before the pods of this one are created, the nearest first;
+    `needs` are those right before each."""
     seen, left = dict[GroupId, None](), list(needs.get(id, ()))
     while left:
         one = left.pop(0)

@@ -153,7 +153,6 @@ class TrainJobSpec(Lean, frozen=True):
 
 class TrainJobStatus(Lean, frozen=True):
     conditions: Several[OperatorCondition] = ()
-    jobs_status: Several[ReplicatedJobStatus] = ()
 
 
 class TrainJob(Object, frozen=True):

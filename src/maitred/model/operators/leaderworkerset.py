@@ -15,7 +15,6 @@ GROUP_KEY, LEADER_NAME = f"{PREFIX}group-key", f"{PREFIX}leader-name"
 
 
 class SubGroupPolicy(Lean, frozen=True):
-    sub_group_policy_type: Name = "LeaderWorker"
     sub_group_size: Size | None = None
 
 
@@ -40,7 +39,6 @@ class LeaderWorkerSetSpec(Lean, frozen=True):
 class LeaderWorkerSetStatus(Lean, frozen=True):
     conditions: Several[OperatorCondition] = ()
     replicas: Size = 0
-    ready_replicas: Size = 0
 
 
 class LeaderWorkerSet(Object, frozen=True):

@@ -2,11 +2,15 @@
 
 from typing import Any
 
+from maitred.sandbox.apiserver.authorization import Authorizer
+from maitred.sandbox.apiserver.call import Call
+from maitred.sandbox.apiserver.kinds.devicerules import results_of
+from maitred.sandbox.apiserver.kinds.fielderrors import forbidden as field_forbidden
 from maitred.sandbox.apiserver.kinds.kind import Kind
 from maitred.sandbox.apiserver.kinds.pods import NOT_READY
 from maitred.sandbox.apiserver.kinds.priorities import PREEMPT
 from maitred.sandbox.apiserver.kinds.volumes import default_class
-from maitred.sandbox.apiserver.refusals import Refusal, forbidden, not_found
+from maitred.sandbox.apiserver.refusals import Refusal, forbidden, invalid, not_found
 from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.apiserver.store import Item, Key, Shelf, Store
 
@@ -21,12 +25,14 @@ RANKED = {"Pod": "pod spec", "PodGroup": "pod group", "CompositePodGroup": "comp
 """Kinds with a priority, and what messages call the place of it."""
 TOPOLOGY_LABELS = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 """A pod gets them from its node."""
+ADMIN_ACCESS = "resource.kubernetes.io/admin-access"
 IMMORTAL = ("default", "kube-system", "kube-public")
 
 
 class Admission:
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, authorizer: Authorizer) -> None:
         self._store = store
+        self._authorizer = authorizer
 
     def admit(self, kind: Kind, namespace: str, body: Body) -> None:
         """A new object: refuse it, or complete it."""
@@ -45,9 +51,14 @@ class Admission:
                 self._check_default_priority(kind, body)
             case "PersistentVolumeClaim":
                 self._choose_class(body)
+            case "ResourceClaim" | "ResourceClaimTemplate":
+                self._check_admin_access(kind, body, requested_access(body))
 
-    def review(self, kind: Kind, body: Body, old: Body, part: str) -> None:
+    def review(self, kind: Kind, body: Body, old: Body, part: str, call: Call) -> None:
         """A change: refuse it, or complete it."""
+        if kind.name == "ResourceClaim" and part == "status":
+            self._check_admin_access(kind, body, granted_access(body, old))
+            self._check_claim_binding(kind, body, old, call)
         if part:
             return
         if kind.name == "PriorityClass":
@@ -116,6 +127,32 @@ class Admission:
             why = f"PriorityClass {default.key.name} is already marked as default. Only one default can exist"
             raise forbidden(kind.group, kind.plural, name, why)
 
+    # -- claims to devices ---------------------------------------------------------------------------------
+
+    def _check_admin_access(self, kind: Kind, body: Body, path: str) -> None:
+        """Who watches over devices may have them beside others, in namespaces that are marked for it."""
+        namespace = self._shelf("namespaces").get(Key("", body["metadata"].get("namespace", "")))
+        labels = namespace.body["metadata"].get("labels", {}) if namespace else {}
+        if path and labels.get(ADMIN_ACCESS) != "true":
+            why = f"admin access to devices requires the `{ADMIN_ACCESS}: true` label on the namespace"
+            raise invalid(
+                kind.group, kind.name, body["metadata"].get("name", ""), [field_forbidden(path, why)]
+            )
+
+    def _check_claim_binding(self, kind: Kind, body: Body, old: Body, call: Call) -> None:
+        """Who allocates and reserves needs a right of its own, beside that to write the status."""
+        status, before = body.get("status", {}), old.get("status", {})
+        if all(status.get(name) == before.get(name) for name in ("allocation", "reservedFor")):
+            return
+        refusal = self._authorizer.refusal(call.user, call.verb, kind.group, f"{kind.plural}/binding")
+        if refusal is not None:
+            why = (
+                "changing status.allocation or status.reservedFor requires "
+                f'resource="resourceclaims/binding", verb="{call.verb}" permission: {refusal}'
+            )
+            name = old["metadata"]["name"]
+            raise invalid(kind.group, kind.name, name, [field_forbidden("status.allocation", why)])
+
     # -- the rest ------------------------------------------------------------------------------------------
 
     def _protect(self, body: Body) -> None:
@@ -137,6 +174,24 @@ class Admission:
         chosen = default_class(item.body for item in self._shelf("storageclasses", "storage.k8s.io"))
         if chosen:
             body["spec"]["storageClassName"] = chosen
+
+
+def requested_access(body: Body) -> str:
+    """The path of the first request with admin access, in a claim or a template; empty for none."""
+    spec, path = body.get("spec", {}), "spec.devices.requests"
+    for index, request in enumerate(spec.get("spec", spec).get("devices", {}).get("requests") or ()):
+        if request.get("exactly", {}).get("adminAccess"):
+            return f"{path}[{index}].adminAccess"
+    return ""
+
+
+def granted_access(body: Body, old: Body) -> str:
+    if any(result.get("adminAccess") for result in results_of(old.get("status", {}))):
+        return ""
+    for index, result in enumerate(results_of(body.get("status", {}))):
+        if result.get("adminAccess"):
+            return f"status.allocation.devices.results[{index}].adminAccess"
+    return ""
 
 
 def check_runtime(kind: Kind, pod: Body) -> None:

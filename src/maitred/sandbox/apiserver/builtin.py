@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from maitred.sandbox.apiserver.kinds import events, groups, names, simple
+from maitred.sandbox.apiserver.kinds import devices, events, groups, names, simple
 from maitred.sandbox.apiserver.kinds.definitions import DEFINITIONS
 from maitred.sandbox.apiserver.kinds.jobs import JOBS
 from maitred.sandbox.apiserver.kinds.kind import Kind
@@ -30,6 +30,7 @@ GROUPS = {
     "events": "events.k8s.io",
     "policy": "policy",
     "rbac": "rbac.authorization.k8s.io",
+    "resource": "resource.k8s.io",
     "scheduling": "scheduling.k8s.io",
     "storage": "storage.k8s.io",
 }
@@ -44,6 +45,10 @@ STRATEGIES: dict[str, Strategy] = {
     "core.v1.Pod": PODS,
     "core.v1.Service": simple.Services(),
     "policy.v1.PodDisruptionBudget": simple.DisruptionBudgets(),
+    "resource.v1.DeviceTaintRule": devices.DEVICE_TAINT_RULES,
+    "resource.v1.ResourceClaim": devices.RESOURCE_CLAIMS,
+    "resource.v1.ResourceClaimTemplate": devices.RESOURCE_CLAIM_TEMPLATES,
+    "resource.v1.ResourceSlice": devices.RESOURCE_SLICES,
     "scheduling.v1.PriorityClass": PRIORITY_CLASSES,
     "scheduling.v1alpha3.CompositePodGroup": groups.COMPOSITE_POD_GROUPS,
     **dict.fromkeys(("core.v1.ConfigMap", "core.v1.Secret"), simple.Sealable()),

@@ -39,6 +39,7 @@ class Call:
     validation: str = "Warn"
     force: bool = False
     warnings: list[str] = field(default_factory=list)
+    verb: str = ""
 
 
 def call_of(user: User, params: Params, agent: str, now: str, verb: str, *, is_apply: bool) -> Call:
@@ -54,6 +55,7 @@ def call_of(user: User, params: Params, agent: str, now: str, verb: str, *, is_a
         bool(params.getall("dryRun", [])),
         params.get("fieldValidation") or "Warn",
         truth(params.get("force", "")),
+        verb=verb,
     )
 
 

@@ -8,6 +8,7 @@ import copy
 from dataclasses import dataclass
 
 from maitred.sandbox.apiserver.admission import Admission
+from maitred.sandbox.apiserver.authorization import Authorizer
 from maitred.sandbox.apiserver.builtin import BUILTIN
 from maitred.sandbox.apiserver.call import Call
 from maitred.sandbox.apiserver.kinds.kind import Kind
@@ -46,7 +47,7 @@ def judged(api_version: str, kind: str, body: Body, namespace: str) -> Judgement
     faults: list[tuple[str, str]] = []
     try:
         made = conformed(known, copy.deepcopy(body), call)
-        Objects(store, NoAdmission(store)).create(known, namespace, made, call)
+        Objects(store, NoAdmission(store, Authorizer(store))).create(known, namespace, made, call)
     except Refusal as refusal:
         causes = refusal.details.get("causes", ())
         faults = [(cause["field"], cause["message"]) for cause in causes] or [("", refusal.message)]

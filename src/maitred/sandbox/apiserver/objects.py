@@ -107,7 +107,7 @@ class Objects:
         keep_deletion(meta, was)
         if not owned:
             self._own(kind, old.body, body, call, part)
-        self._admission.review(kind, body, old.body, part)
+        self._admission.review(kind, body, old.body, part, call)
         errors = self._prepare(kind, body, old, part)
         self._refuse_invalid(kind, old.key.name, check_metadata_update(body, old.body) + errors)
         if not part:

@@ -134,7 +134,8 @@ def listening(port: int) -> socket.socket:
 
 
 def assemble(store: Store, authenticate: Authenticate, url: str) -> ApiRequests:
-    served, authorizer, admission = Served(BUILTIN), Authorizer(store), Admission(store)
+    served, authorizer = Served(BUILTIN), Authorizer(store)
+    admission = Admission(store, authorizer)
     objects = Objects(store, admission)
     deletion = Deletion(objects, admission)
     budgets = find(served, "PodDisruptionBudget")

@@ -1,5 +1,6 @@
 """The command lines of a control plane: what each program must be told to run alone on loopback."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,7 @@ CONTROLLERS = (
     "clusterrole-aggregation-controller",
     "daemonset-controller",
     "deployment-controller",
+    "device-taint-eviction-controller",
     "disruption-controller",
     "ephemeral-volume-controller",
     "garbage-collector-controller",
@@ -73,7 +75,7 @@ def etcd(programs: Path, data: Path, client: str, peer: str) -> Command:
 
 
 def apiserver(programs: Path, server: Server, etcd: str, tokens: Path, workloads: Release | None) -> Command:
-    """`workloads`: the release, if its workload API is to be served."""
+    """`workloads`: the release, if its workload API and all of its device API are to be served."""
     command = [
         f"{programs}/kube-apiserver",
         *server.flags(),
@@ -91,17 +93,27 @@ def apiserver(programs: Path, server: Server, etcd: str, tokens: Path, workloads
         "--disable-admission-plugins=ServiceAccount",
     ]
     if workloads is not None:
-        served = ",".join(f"scheduling.k8s.io/{version}=true" for version in workloads.served)
-        command += [f"--runtime-config={served}", gates(workloads.gates)]
+        served = [f"scheduling.k8s.io/{version}" for version in workloads.served]
+        served += [f"resource.k8s.io/{version}" for version in workloads.device_versions]
+        command += [
+            f"--runtime-config={','.join(f'{version}=true' for version in served)}",
+            gates(workloads.gates + workloads.device_gates),
+        ]
     return command
 
 
-def controllers(programs: Path, server: Server, kubeconfig: Path, workloads: Release | None) -> Command:
+def controllers(
+    programs: Path,
+    server: Server,
+    kubeconfig: Path,
+    workloads: Release | None,
+    names: Sequence[str] = CONTROLLERS,
+) -> Command:
     command = [
         f"{programs}/kube-controller-manager",
         *server.flags(),
         f"--kubeconfig={kubeconfig}",
-        f"--controllers={','.join(CONTROLLERS)}",
+        f"--controllers={','.join(names)}",
         f"--kube-api-qps={CLIENT_QPS}",
         f"--kube-api-burst={CLIENT_QPS}",
         "--leader-elect=false",
@@ -109,7 +121,11 @@ def controllers(programs: Path, server: Server, kubeconfig: Path, workloads: Rel
         "--pvclaimbinder-sync-period=1s",
         "--authentication-skip-lookup=true",
     ]
-    return command if workloads is None else [*command, gates(workloads.controller_gates)]
+    return (
+        command
+        if workloads is None
+        else [*command, gates(workloads.controller_gates + workloads.device_gates)]
+    )
 
 
 def scheduler(programs: Path, server: Server, config: Path, workloads: Release | None) -> Command:
@@ -119,7 +135,7 @@ def scheduler(programs: Path, server: Server, config: Path, workloads: Release |
         f"--config={config}",
         "--authentication-skip-lookup=true",
     ]
-    return command if workloads is None else [*command, gates(workloads.gates)]
+    return command if workloads is None else [*command, gates(workloads.gates + workloads.device_gates)]
 
 
 def gates(names: tuple[str, ...]) -> str:

@@ -6,7 +6,7 @@ import secrets
 import socket
 import ssl
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -115,9 +115,9 @@ class ControlPlane:
         self.wait_ready()
 
     @contextmanager
-    def controller_manager(self) -> Iterator[Process]:
+    def controller_manager(self, names: Sequence[str] = commands.CONTROLLERS) -> Iterator[Process]:
         server, kubeconfig = self._free_server(), self.kubeconfig(CONTROLLER_MANAGER)
-        command = commands.controllers(self._programs, server, kubeconfig, self._workloads)
+        command = commands.controllers(self._programs, server, kubeconfig, self._workloads, names)
         with self._running(command) as process:
             process.wait_ready(f"{server.url}/healthz", self._ssl)
             yield process

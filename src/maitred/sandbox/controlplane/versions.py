@@ -8,12 +8,16 @@ ETCD = "v3.7.3"
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A version of Kubernetes, and how its workload API is switched on."""
+    """A version of Kubernetes, and how its workload API and all of its device API are switched on."""
 
     name: str
     served: tuple[str, ...]
     """Versions of scheduling.k8s.io with groups."""
     gates: tuple[str, ...]
+    device_gates: tuple[str, ...]
+    """What devices may have that a server drops, and kube-scheduler does not read, by default."""
+    device_versions: tuple[str, ...] = ()
+    """Versions of resource.k8s.io that are not served by default."""
     controller_gates: tuple[str, ...] = ("GenericWorkload", "WorkloadWithJob", "DRAWorkloadResourceClaims")
 
     @property
@@ -40,6 +44,7 @@ RELEASES = {
                 "CompositePodGroup",
                 "PodGroupPreemptionPolicy",
             ),
+            device_gates=("DRAListTypeAttributes",),
         ),
         Release(
             "1.36.4",
@@ -52,6 +57,8 @@ RELEASES = {
                 "DRAWorkloadResourceClaims",
                 "WorkloadWithJob",
             ),
+            device_gates=("DRAListTypeAttributes", "DRADeviceTaintRules"),
+            device_versions=("v1beta2",),
         ),
     )
 }

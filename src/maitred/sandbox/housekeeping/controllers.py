@@ -8,6 +8,8 @@ from maitred.kube.client import Client
 from maitred.sandbox.companions import companions
 from maitred.sandbox.housekeeping.api import ControllerApi
 from maitred.sandbox.housekeeping.cache import ObjectCache
+from maitred.sandbox.housekeeping.devices.claims import ResourceClaims
+from maitred.sandbox.housekeeping.devices.evictions import DeviceTaintEvictions
 from maitred.sandbox.housekeeping.disruptions import Disruptions
 from maitred.sandbox.housekeeping.evictions import TaintEvictions
 from maitred.sandbox.housekeeping.garbage import Garbage
@@ -48,6 +50,8 @@ async def housekeeping(client: Client, *, schedules: bool = True) -> AsyncIterat
         PodCollector(stock, api),
         VolumeController(stock, api),
         Disruptions(stock, api),
+        ResourceClaims(stock, api, recorder),
+        DeviceTaintEvictions(stock, api, recorder),
     ]
     if schedules:
         keepers.append(PodScheduler(client, stock, recorder))

@@ -8,7 +8,7 @@ from maitred.kube.resources import Resource
 from maitred.kube.wire import Condition, WatchedMeta, WatchedOwner, WatchedPod, WatchedPodStatus
 from maitred.model.budget import BudgetSpec
 from maitred.model.container_status import ContainerStatus
-from maitred.model.group import PodGroupSpec
+from maitred.model.group import PodGroupSpec, PodGroupStatus
 from maitred.model.meta import Lean, Timestamp
 from maitred.model.node import Node as PlainNode
 from maitred.model.node import NodeCondition as PlainNodeCondition
@@ -167,6 +167,7 @@ class Workload(Lean, frozen=True):
 class PodGroup(Lean, frozen=True):
     metadata: Meta
     spec: PodGroupSpec = PodGroupSpec()
+    status: PodGroupStatus = PodGroupStatus()
 
 
 class BudgetStatus(Lean, frozen=True, omit_defaults=False):

@@ -82,6 +82,35 @@ def rejected(why: Rejection) -> Json:
     return {"phase": "Failed", "reason": why.reason, "message": f"Pod was rejected: {why.message}"}
 
 
+def waiting(pod: Pod, why: str) -> Json:
+    """Admitted, and not started yet. A real kubelet says the reason in an Event only."""
+    state = {"waiting": {"reason": "ContainerCreating", "message": why}}
+    return {"phase": "Pending", "startTime": timestamp(), "containerStatuses": containers(pod, False, state)}
+
+
+def failed_to_prepare(pod: Pod, why: str) -> Json:
+    meta, now = pod.metadata, timestamp()
+    involved = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "namespace": meta.namespace,
+        "name": meta.name,
+        "uid": meta.uid,
+    }
+    return {
+        "metadata": {"generateName": f"{meta.name[:200]}.", "namespace": meta.namespace},
+        "involvedObject": involved,
+        "reason": "FailedPrepareDynamicResources",
+        "message": f"Failed to prepare dynamic resources: {why}"[:1024],
+        "type": "Warning",
+        "count": 1,
+        "firstTimestamp": now,
+        "lastTimestamp": now,
+        "source": {"component": "kubelet", "host": pod.spec.node_name},
+        "reportingComponent": "kubelet",
+    }
+
+
 def running(pod: Pod, pod_ip: str, host_ip: str) -> Json:
     now = timestamp()
     return {

@@ -16,6 +16,7 @@ from maitred.sandbox.kubelets import bodies
 from maitred.sandbox.kubelets.adoption import Adoption, NodeGone
 from maitred.sandbox.kubelets.api import KubeletApi
 from maitred.sandbox.kubelets.bodies import Machine
+from maitred.sandbox.kubelets.devices import PreparedDevices
 from maitred.sandbox.kubelets.handlers import NodeHandler, PodHandler
 from maitred.sandbox.kubelets.kubelet import Kubelet, KubeletPace
 from maitred.sandbox.kubelets.marks import is_faulty
@@ -84,6 +85,7 @@ class Fleet:
         self._spawn = others.start
         self._pace = pace
         self._heartbeat_seconds = heartbeat_seconds
+        self._devices = PreparedDevices(self._api)
         self._kubelets: dict[str, Kubelet] = {}
         self._node_addresses = addresses("172")
         self._pod_addresses = addresses("10")
@@ -149,7 +151,13 @@ class Fleet:
 
     def _employ(self, node: Node) -> Kubelet:
         kubelet = Kubelet(
-            node, next(self._node_addresses), self._pace, self._api, self._spawn, self._pod_addresses
+            node,
+            next(self._node_addresses),
+            self._pace,
+            self._api,
+            self._spawn,
+            self._pod_addresses,
+            self._devices,
         )
         self._kubelets[node.metadata.name] = kubelet
         self._pod_handler.welcome(node.metadata.name)

@@ -4,23 +4,29 @@ import asyncio
 import logging
 import math
 from collections.abc import Callable, Coroutine, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum, auto
+from itertools import count
 from typing import Any
 
 from maitred.kube.client import JSON, STRATEGIC_MERGE_PATCH
 from maitred.kube.errors import ApiError
-from maitred.kube.resources import PODS
+from maitred.kube.resources import PODS, Resource
 from maitred.sandbox.kubelets import bodies
 from maitred.sandbox.kubelets.admission import NODE_AFFINITY, NodeRoom, Rejection, rejection
 from maitred.sandbox.kubelets.api import KubeletApi
 from maitred.sandbox.kubelets.bodies import Json
+from maitred.sandbox.kubelets.devices import PreparedDevices
 from maitred.sandbox.kubelets.marks import exit_code, run_seconds, start_seconds, stop_seconds
 from maitred.sandbox.kubelets.objects import Node, Pod
 
 log = logging.getLogger(__name__)
 
 KILLED = 137
+CORE_EVENTS = Resource("", "v1", "events", "Event")
+PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6)
+"""Between attempts to prepare the devices of a pod, in seconds."""
 
 Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
 
@@ -60,6 +66,7 @@ class Kubelet:
         api: KubeletApi,
         spawn: Spawn,
         pod_addresses: Iterator[str],
+        devices: PreparedDevices,
     ) -> None:
         self.node = node
         """As last seen; anyone may change its labels, taints and resources."""
@@ -69,6 +76,7 @@ class Kubelet:
         self._api = api
         self._spawn = spawn
         self._pod_addresses = pod_addresses
+        self._devices = devices
         self._room = NodeRoom()
         self._pods: dict[str, KubeletPod] = {}
 
@@ -84,7 +92,7 @@ class Kubelet:
         local = self._pods.pop(uid, None)
         if local is not None:
             self._interrupt(local)
-            self._room.free(uid)
+            self._free(uid)
 
     def die(self) -> None:
         """Nothing more happens here, and what happened meanwhile is found on coming back."""
@@ -101,7 +109,7 @@ class Kubelet:
     def _attend(self, local: KubeletPod) -> None:
         pod = local.pod
         if pod.is_finished:
-            self._room.free(pod.metadata.uid)
+            self._free(pod.metadata.uid)
         if pod.metadata.deletion_timestamp is not None:
             usual, meta = self._pace.stop_seconds, pod.metadata
             seconds = min(stop_seconds(meta, usual), meta.deletion_grace_period_seconds)
@@ -122,6 +130,10 @@ class Kubelet:
         if not known:
             self._room.take(pod)
         self._begin(local, PodStage.ADMITTED, self._run(local))
+
+    def _free(self, uid: str) -> None:
+        self._room.free(uid)
+        self._devices.release(uid)
 
     def _begin(self, local: KubeletPod, stage: PodStage, work: Coroutine[Any, Any, None]) -> None:
         self._interrupt(local)
@@ -149,20 +161,38 @@ class Kubelet:
 
     async def _run(self, local: KubeletPod) -> None:
         if local.pod.status.phase != "Running":
+            await self._prepare(local)
             await asyncio.sleep(start_seconds(local.pod.metadata, self._pace.start_seconds))
             started = bodies.running(local.pod, next(self._pod_addresses), self._address)
             if not await self._report(local.pod, started):
                 return
+        elif uses_devices(local.pod):
+            await self._devices.prepare(local.pod)
         seconds = run_seconds(local.pod.metadata)
         if seconds is not None:
             await asyncio.sleep(seconds)
-            self._room.free(local.pod.metadata.uid)
+            self._free(local.pod.metadata.uid)
             await self._report(local.pod, bodies.ended(local.pod, exit_code(local.pod.metadata)))
+
+    async def _prepare(self, local: KubeletPod) -> None:
+        """Its devices, as often as it takes: what is in the way may go. A new reason is told."""
+        told = ""
+        for attempt in count():
+            problem = await self._devices.prepare(local.pod) if uses_devices(local.pod) else ""
+            if not problem:
+                return
+            if problem != told:
+                told = problem
+                await self._report(local.pod, bodies.waiting(local.pod, problem))
+                event = bodies.failed_to_prepare(local.pod, problem)
+                with suppress(ApiError):
+                    await self._api.send("POST", CORE_EVENTS.path(local.pod.metadata.namespace), event)
+            await asyncio.sleep(PAUSES[min(attempt, len(PAUSES) - 1)])
 
     async def _stop(self, local: KubeletPod, seconds: float) -> None:
         pod = local.pod
         await asyncio.sleep(seconds)
-        self._room.free(pod.metadata.uid)
+        self._free(pod.metadata.uid)
         if not local.pod.is_finished:
             await self._report(pod, bodies.ended(pod, KILLED))
         certain = {"gracePeriodSeconds": 0, "preconditions": {"uid": pod.metadata.uid}}
@@ -184,3 +214,7 @@ class Kubelet:
             log.warning("pod %s/%s is ignored: %.400s", meta.namespace, meta.name, error)
             return False
         return True
+
+
+def uses_devices(pod: Pod) -> bool:
+    return bool(pod.spec.resource_claims) or pod.status.extended_resource_claim_status is not None

@@ -8,6 +8,8 @@ from maitred.kube.errors import ApiError, first_of
 from maitred.kube.resources import NODES
 from maitred.model.manifest import InputError
 from maitred.model.node import HEALTH_TAINTS, HOSTNAME, Taint
+from maitred.model.policy import Policy, is_device
+from maitred.model.requests import amounts
 from maitred.model.world import BLOCK, MOST_NODES, RACK, node_name
 from maitred.sandbox.kubelets import bodies
 from maitred.sandbox.kubelets.bodies import Machine
@@ -34,6 +36,52 @@ async def fail(objects: WorldObjects, nodes: Sequence[Json], reason: str = DEFAU
 
 async def heal(objects: WorldObjects, nodes: Sequence[Json]) -> None:
     await annotate(objects, nodes, None)
+    await mend_devices(objects, [node for node in nodes if has_unwell(node)])
+
+
+async def break_devices(objects: WorldObjects, nodes: Sequence[Json], count: int) -> None:
+    """So many devices of each node are unwell from now on, as a device plugin reports it: the node has them
+    and does not offer them. Raises InputError before anything is changed."""
+    offered = {name_of(node): with_unwell(node, count) for node in nodes}
+    await for_each(nodes, lambda node: offer(objects, node, offered[name_of(node)]))
+
+
+async def mend_devices(objects: WorldObjects, nodes: Sequence[Json]) -> None:
+    """All devices of these nodes are well, however they were when the nodes were looked at."""
+    await for_each(nodes, lambda node: offer(objects, node, devices_of(node)))
+
+
+async def offer(objects: WorldObjects, node: Json, devices: Mapping[str, int]) -> None:
+    change = {"status": {"allocatable": {name: str(count) for name, count in devices.items()}}}
+    await objects.patch(NODES.path(name=name_of(node), subresource="status"), change)
+
+
+def with_unwell(node: Json, count: int) -> dict[str, int]:
+    """What a node offers of its devices once so many are unwell."""
+    has = devices_of(node)
+    if not has:
+        raise InputError(name_of(node), "", "", "has no devices that could be unwell")
+    resource, there = next(iter(has.items()))
+    if count > there:
+        raise InputError("--devices", "", "", f"{name_of(node)} has {there} {resource}, fewer than {count}")
+    return {resource: there - count}
+
+
+def devices_of(node: Json) -> dict[str, int]:
+    """All that a node has, well or not."""
+    capacity = amounts(node.get("status", {}).get("capacity") or {})
+    return {name: capacity[name] for name in sorted(capacity) if capacity[name] and is_device(Policy(), name)}
+
+
+def has_unwell(node: Json) -> bool:
+    """Whether it has devices that it does not offer."""
+    offered = amounts({**resources_of(node)})
+    return any(there > offered.get(name, 0) for name, there in devices_of(node).items())
+
+
+def is_broken(node: Json) -> bool:
+    """Whether there is something to heal."""
+    return is_lost(node) or has_unwell(node)
 
 
 def is_lost(node: Json) -> bool:
@@ -96,7 +144,8 @@ def more_like(
         name = node_name(block, rack, number)
         if name not in taken:
             names.append(name)
-    resources, taints = resources_of(like), taints_of(like)
+    well = {name: str(count) for name, count in devices_of(like).items()}
+    resources, taints = {**resources_of(like), **well}, taints_of(like)
     return [Machine(name, resources, own, taints) for name in names]
 
 

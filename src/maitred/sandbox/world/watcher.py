@@ -29,6 +29,7 @@ from maitred.model.plan import GroupVerdict
 from maitred.sandbox.companions import companions
 from maitred.sandbox.place import SCHEDULER
 from maitred.sandbox.world.local_service import NOT_OUTPOSTS
+from maitred.sandbox.world.watched_devices import WatchedDevices
 
 log = logging.getLogger(__name__)
 
@@ -73,19 +74,22 @@ class WorldWatcher:
         self._members = KeptObjects(member_of, self.news)
         self._nodes = KeptObjects(table_of, self.news)
         self._groups = KeptObjects[FloorGroup, FloorGroup](lambda group: group, self.news)
+        self._devices = WatchedDevices(self.news.tell)
         self._owners = {kind: KeptObjects[Object, Object](lambda owner: owner, self.news) for kind in OWNERS}
 
     def floor(self) -> ClusterFloor:
         decided = FloorVerdicts(SCHEDULER, self._verdicts())
         declared = Declared(self._groups.kept, {kind: one.kept for kind, one in self._owners.items()})
-        return floor_of(self._nodes.kept.values(), self._members.kept.values(), declared, decided)
+        nodes, members = self._nodes.kept.values(), self._members.kept.values()
+        return floor_of(nodes, members, declared, decided, self._devices.by_node())
 
     async def until(self, holds: Callable[[ClusterFloor], bool]) -> None:
         """Cancel it, or give it a timeout, for it to end before that."""
         seen = self.news.number
         while not holds(self.floor()):
             with suppress(TimeoutError):
-                seen = await asyncio.wait_for(self.news.after(seen), LOOK_SECONDS)
+                async with asyncio.timeout(LOOK_SECONDS):
+                    seen = await self.news.after(seen)
 
     async def reflectors(self, client: Client) -> "list[Reflector[Any]]":
         found: list[Reflector[Any]] = [
@@ -97,6 +101,9 @@ class WorldWatcher:
             found.append(Reflector(client, served.groups, FloorGroup, self._groups))
         there = {kind: served.resources[kind] for kind in OWNERS if kind in served.resources}
         found += [Reflector(client, there[kind], kind, self._owners[kind]) for kind in there]
+        for kind, sink in self._devices.sinks.items():
+            if kind in served.resources:
+                found.append(Reflector(client, served.resources[kind], kind, sink))
         return found
 
 

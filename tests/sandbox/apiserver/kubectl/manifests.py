@@ -60,6 +60,24 @@ status:
   conditions:
   - {type: Ready, status: "True", reason: KubeletReady, message: all is well}
 """
+CLAIM = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - {name: gpu, exactly: {deviceClassName: gpu}}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: gpus}
+spec:
+  spec:
+    devices:
+      requests:
+      - {name: gpu, firstAvailable: [{name: a, deviceClassName: a}, {name: b, deviceClassName: b}]}
+"""
 MENUS = """\
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

@@ -3,7 +3,17 @@
 import re
 
 from tests.sandbox.apiserver.kubectl.both import Both, Kubectl
-from tests.sandbox.apiserver.kubectl.manifests import CONFIG, GROUP, JOB, MENU, MENUS, NODE, POD, several
+from tests.sandbox.apiserver.kubectl.manifests import (
+    CLAIM,
+    CONFIG,
+    GROUP,
+    JOB,
+    MENU,
+    MENUS,
+    NODE,
+    POD,
+    several,
+)
 
 
 def test_get(both: Both) -> None:
@@ -19,6 +29,15 @@ def test_get(both: Both) -> None:
     both("get", "pods", "--sort-by=.metadata.creationTimestamp", "--no-headers")
     both("get", "pods,configmaps,jobs,podgroups")
     both("get", "all")
+
+
+def test_claims_to_devices(both: Both) -> None:
+    both("apply", "-f", "-", stdin=CLAIM)
+    assert "pending" in both("get", "resourceclaims,resourceclaimtemplates")
+    both("get", "resourceclaim", "gpus", "-o", "yaml")
+    both("get", "resourceclaimtemplate", "gpus", "-o", "yaml")
+    both("describe", "resourceclaim", "gpus")
+    both("delete", "resourceclaim", "gpus")
 
 
 def test_get_nothing(both: Both) -> None:

@@ -23,10 +23,12 @@ WITHOUT_NAMESPACE = {
     "ClusterRoleBinding",
     "CSIDriver",
     "CSINode",
+    "DeviceClass",
     "Namespace",
     "Node",
     "PersistentVolume",
     "PriorityClass",
+    "ResourceSlice",
     "StorageClass",
     "VolumeAttachment",
 }

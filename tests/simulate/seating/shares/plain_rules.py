@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from maitred.simulate.seating.shares.prices import worths
+from maitred.decide.shares.prices import worths
 
 Choice = tuple[str, int | None]
 """A node, and the device of a share."""

@@ -107,7 +107,7 @@ def head_template(spec: RayClusterSpec) -> PodTemplate:
         return template
     options = spec.autoscaler_options
     asked = AUTOSCALER if options is None or options.resources is None else options.resources
-    return beside(template, Container(template.spec.containers[0].image, asked))
+    return beside(template, Container(template.spec.containers[0].image, asked, name="autoscaler"))
 
 
 def worker_template(group: WorkerGroup) -> PodTemplate:
@@ -115,7 +115,7 @@ def worker_template(group: WorkerGroup) -> PodTemplate:
     template = group.template
     if not template.spec.containers:
         return template
-    waiting = Container(template.spec.containers[0].image, WAITS_FOR_HEAD)
+    waiting = Container(template.spec.containers[0].image, WAITS_FOR_HEAD, name="wait-gcs-ready")
     spec = msgspec.structs.replace(template.spec, init_containers=(*template.spec.init_containers, waiting))
     return PodTemplate(template.metadata, spec)
 
@@ -168,7 +168,7 @@ def cluster_of(job: RayJob, known: Found | None, version: str = "") -> RayCluste
     if job.spec.submission_mode == "SidecarMode":
         head = spec.head_group_spec
         image = next((one.image for one in head.template.spec.containers), "")
-        template = beside(head.template, Container(image, SUBMITTER))
+        template = beside(head.template, Container(image, SUBMITTER, name="ray-job-submitter"))
         spec = msgspec.structs.replace(spec, head_group_spec=msgspec.structs.replace(head, template=template))
     return RayCluster(metadata, msgspec.structs.replace(spec, suspend=False))
 
@@ -187,5 +187,7 @@ def submitter_of(job: RayJob, known: Found | None, version: str = "") -> Job | N
         cluster = job.spec.ray_cluster_spec
         head = () if cluster is None else cluster.head_group_spec.template.spec.containers
         image = next((one.image for one in head), "")
-        template = PodTemplate(spec=PodSpec(containers=(Container(image, SUBMITTER),)))
+        template = PodTemplate(
+            spec=PodSpec(containers=(Container(image, SUBMITTER, name="ray-job-submitter"),))
+        )
     return Job(msgspec.structs.replace(about, labels=labels), JobSpec(template=template, backoff_limit=2))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from maitred.sandbox.apiserver.kinds.devicerules import check_claims_of
 from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, duplicate, invalid, required
 from maitred.sandbox.apiserver.kinds.rules import check_conditions
 from maitred.sandbox.apiserver.kinds.strategy import Strategy
@@ -31,6 +32,9 @@ class PodGroupStrategy(GroupStrategy):
         if "parentCompositePodGroupName" in body["spec"] and "workloadRef" not in body["spec"]:
             return [required("spec.workloadRef", "must be set when parentCompositePodGroupName is set")]
         return []
+
+    def check_status(self, new: Body, old: Body) -> list[FieldError]:
+        return [*check_conditions(new), *check_claims_of(new)]
 
 
 class WorkloadStrategy(Strategy):

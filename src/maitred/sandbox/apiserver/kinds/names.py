@@ -13,6 +13,9 @@ NameRule: TypeAlias = Callable[[str], str]
 LONGEST_REMEMBERED = 253
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
+_IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]{0,31}"
+_NUMBER = r"(0|[1-9]\d*)"
+_PRERELEASE = r"(0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)"
 _KEY = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 
 
@@ -59,6 +62,33 @@ port_name = form(
 )
 domain_path = form(
     rf"{_SUBDOMAIN}/[A-Za-z0-9/\-._~%!$&'()*+,;=:]+", "a path behind a domain (example.com/foo)", 2**16
+)
+driver = form(
+    rf"(?i:{_SUBDOMAIN})",
+    "letters, digits, '-' or '.', with a letter or digit at both ends (gpu.example.com)",
+    63,
+)
+pool = form(rf"{_SUBDOMAIN}(/{_SUBDOMAIN})*", "names with '/' between them (example.com/rack-1)")
+attribute = form(
+    rf"(?=[^/]{{1,63}}/)(?i:{_SUBDOMAIN})/{_IDENTIFIER}",
+    "a domain and a name with '/' between (example.com/model)",
+    96,
+)
+qualified = form(
+    rf"((?=[^/]{{1,63}}/)(?i:{_SUBDOMAIN})/)?{_IDENTIFIER}",
+    "a name, with an optional domain before it (model)",
+    96,
+)
+uid = form(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "a UUID in lower case", 36)
+version = form(
+    rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(-{_PRERELEASE}(\.{_PRERELEASE})*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?",
+    "a semantic version (1.2.3)",
+    64,
+)
+extended = form(
+    rf"(?!.*kubernetes\.io/)(?!requests\.)(?=[^/]{{1,244}}/){_SUBDOMAIN}/(?=.{{1,63}}$){_KEY}",
+    "the name of a resource with the domain of its vendor before it (example.com/gpu)",
+    317,
 )
 
 

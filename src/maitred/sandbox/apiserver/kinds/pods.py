@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from maitred.sandbox.apiserver.kinds.devicerules import check_claims_of, check_extended_claim
 from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, forbidden, immutable, invalid
 from maitred.sandbox.apiserver.kinds.names import check_name, subdomain
 from maitred.sandbox.apiserver.kinds.placement import PREFERRED, REQUIRED
@@ -12,7 +13,7 @@ from maitred.sandbox.apiserver.schema.types import Body
 
 NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
 TOLERATED_SECONDS = 300
-KEPT = ("qosClass", "resourceClaimStatuses", "observedGeneration")
+KEPT = ("qosClass", "resourceClaimStatuses", "extendedResourceClaimStatus", "observedGeneration")
 """What a writer of the status leaves out because it does not know of it stays."""
 CHANGED_IMAGES = ("containers", "initContainers")
 TERMS = f"spec.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms"
@@ -59,7 +60,7 @@ class Pods(Strategy):
             errors += check_name(path, node, subdomain)
             if old["spec"].get("nodeName"):
                 errors.append(forbidden(path, "may not be set on pods that are already bound to a node"))
-        return errors
+        return [*errors, *check_claims_of(new), *check_extended_claim(new)]
 
 
 PODS = Pods()

@@ -8,6 +8,16 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
+from maitred.sandbox.apiserver.kinds.devicerules import (
+    check_binding_conditions,
+    check_capacity,
+    check_device_claim,
+    check_device_toleration,
+    check_published_device,
+    check_request,
+    check_slice,
+    needing,
+)
 from maitred.sandbox.apiserver.kinds.fielderrors import (
     IMMUTABLE,
     FieldError,
@@ -28,16 +38,23 @@ from maitred.sandbox.apiserver.kinds.labels import (
 from maitred.sandbox.apiserver.kinds.names import (
     NameRule,
     address,
+    attribute,
     check_name,
     config_key,
     domain_path,
+    driver,
+    extended,
     label,
     label_1035,
     label_key,
     label_value,
     path_segment,
+    pool,
     port_name,
+    qualified,
     subdomain,
+    uid,
+    version,
 )
 from maitred.sandbox.apiserver.kinds.placement import check_spread, check_toleration
 from maitred.sandbox.apiserver.kinds.resources import UNIT
@@ -49,14 +66,21 @@ from maitred.sandbox.apiserver.schema.types import Body, Field, ListOf, MapOf, S
 
 FORMS: Mapping[str, NameRule] = {
     "address": address,
+    "attribute": attribute,
     "domain": label_1035,
+    "driver": driver,
+    "extended": extended,
     "key": label_key,
     "label": label,
     "manager": domain_path,
+    "pool": pool,
     "port": port_name,
+    "qualified": qualified,
     "segment": path_segment,
     "subdomain": subdomain,
+    "uuid": uid,
     "value": label_value,
+    "version": version,
 }
 OF_TYPES: Mapping[str, Callable[[Body, str], Iterator[FieldError]]] = {
     "core.v1.NodeSelectorRequirement": check_requirement,
@@ -65,6 +89,18 @@ OF_TYPES: Mapping[str, Callable[[Body, str], Iterator[FieldError]]] = {
     "core.v1.Toleration": check_toleration,
     "core.v1.TopologySpreadConstraint": check_spread,
     "meta.v1.LabelSelectorRequirement": check_requirement,
+    "resource.v1.Device": check_published_device,
+    "resource.v1.DeviceAllocationConfiguration": needing("opaque"),
+    "resource.v1.DeviceCapacity": check_capacity,
+    "resource.v1.DeviceClaim": check_device_claim,
+    "resource.v1.DeviceClaimConfiguration": needing("opaque"),
+    "resource.v1.DeviceClassConfiguration": needing("opaque"),
+    "resource.v1.DeviceRequestAllocationResult": check_binding_conditions,
+    "resource.v1.DeviceSelector": needing("cel"),
+    "resource.v1.DeviceSubRequest": check_request,
+    "resource.v1.DeviceToleration": check_device_toleration,
+    "resource.v1.ExactDeviceRequest": check_request,
+    "resource.v1.ResourceSliceSpec": check_slice,
 }
 BESIDES = ("apiVersion", "kind", "metadata", "status")
 """Of an object: looked at elsewhere."""
@@ -217,7 +253,13 @@ def check_map(field: Field, type: MapOf, path: str, values: Body, old: Body) -> 
     elif field.form == "config":
         for key in values:
             yield from check_name(f"{path}[{key}]", key, config_key)
-    elif isinstance(type.value, Struct):
+    elif field.form in FORMS:
+        if field.bounds and len(values) > field.bounds[1]:
+            yield too_many(path, len(values), field.bounds[1])
+            return
+        for key in values:
+            yield from check_name(path, key, FORMS[field.form])
+    if isinstance(type.value, Struct):
         for name, value in values.items():
             yield from check_struct(type.value, f"{path}[{name}]", value, old.get(name))
 
@@ -230,7 +272,7 @@ def check_scalar(field: Field, path: str, value: Any) -> Iterator[FieldError]:
         yield from check_text(field, path, value)
         if field.bounds and len(value.encode()) > field.bounds[1]:
             yield too_long(path, field.bounds[1])
-    elif not isinstance(value, bool):
+    elif field.bounds and not isinstance(value, bool):
         yield from check_bounds(field, path, value, value)
 
 

@@ -207,6 +207,16 @@ def subjects(binding: Body, kind: str) -> str:
     return ", ".join(names)
 
 
+def claim_state(claim: Body, now: datetime) -> str:
+    status, leaving = status_of(claim), is_leaving(claim)
+    words = ["deleted"] if leaving else []
+    if "allocation" in status:
+        words += ["allocated", "reserved"] if status.get("reservedFor") else ["allocated"]
+    elif not leaving:
+        words.append("pending")
+    return ",".join(words)
+
+
 PRINTERS: dict[tuple[str, str], Printer] = {
     ("", "Pod"): printer(
         "Name | Ready | Status | Restarts | Age | +IP .status.podIP or <none> | "
@@ -280,6 +290,16 @@ PRINTERS: dict[tuple[str, str], Printer] = {
     ),
     ("rbac.authorization.k8s.io", "ClusterRoleBinding"): ROLE_BINDING,
     ("rbac.authorization.k8s.io", "RoleBinding"): ROLE_BINDING,
+    ("resource.k8s.io", "DeviceClass"): printer("Name | Age"),
+    ("resource.k8s.io", "DeviceTaintRule"): printer(
+        "Name | Key .spec.taint.key | Value .spec.taint.value | Effect .spec.taint.effect | TimeAdded | Age",
+        {"TimeAdded": lambda body, now: since(spec_of(body).get("taint", {}).get("timeAdded"), now)},
+    ),
+    ("resource.k8s.io", "ResourceClaim"): printer("Name | State | Age", {"State": claim_state}),
+    ("resource.k8s.io", "ResourceClaimTemplate"): printer("Name | Age"),
+    ("resource.k8s.io", "ResourceSlice"): printer(
+        "Name | Node .spec.nodeName | Driver .spec.driver | Pool .spec.pool.name | Age"
+    ),
     ("scheduling.k8s.io", "CompositePodGroup"): printer(f"{GROUP} | Age", {"Policy": group_policy}),
     ("scheduling.k8s.io", "PodGroup"): printer(
         f"{GROUP} | Status | Age", {"Policy": group_policy, "Status": group_status}

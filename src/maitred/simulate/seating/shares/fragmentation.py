@@ -10,11 +10,13 @@ from dataclasses import replace
 import numpy as np
 
 from maitred.cluster.nodes import Ints
+from maitred.decide.shares.least_loss import commonest
+from maitred.decide.shares.prices import Floats
 from maitred.simulate.jobs import WHOLE
 from maitred.simulate.seating.columns import Rows
-from maitred.simulate.seating.shares.asks import DeviceRequest, commonest
+from maitred.simulate.seating.shares.asks import ShareRequest
 from maitred.simulate.seating.shares.room import DeviceRoom
-from maitred.simulate.seating.shares.rule import NO_ROOM, Floats, Opinion
+from maitred.simulate.seating.shares.rule import NO_ROOM, Opinion
 
 STEPS = 100
 
@@ -23,7 +25,7 @@ class FragmentationGradient:
     """Specs of the target workload are the last axis of every table. Sums are of whole numbers, so that they
     come out the same in whichever company a node is looked at."""
 
-    def __init__(self, room: DeviceRoom, demand: Counter[DeviceRequest]) -> None:
+    def __init__(self, room: DeviceRoom, demand: Counter[ShareRequest]) -> None:
         self._room = room
         self._seen = 0
         target = commonest(without_memory(demand))
@@ -42,14 +44,14 @@ class FragmentationGradient:
         self._now: Ints = np.zeros(len(room), dtype=np.int64)
         """The fragmentation of each node, times the number of pods in the target workload."""
 
-    def judge(self, ask: DeviceRequest, rows: Rows) -> Opinion:
+    def judge(self, ask: ShareRequest, rows: Rows) -> Opinion:
         self._look()
         if ask.shares:
             return self._judge_devices(ask, rows)
         fit = self._fit_on[rows] - ask.devices * self._fit[WHOLE]
         return Opinion(self._score(ask, rows, self._stranded_on[rows], fit), np.zeros_like(rows))
 
-    def _judge_devices(self, ask: DeviceRequest, rows: Rows) -> Opinion:
+    def _judge_devices(self, ask: ShareRequest, rows: Rows) -> Opinion:
         free = self._room.devices[rows]
         place, device = np.nonzero(free >= ask.each)
         nodes, before = rows[place], free[place, device]
@@ -59,7 +61,7 @@ class FragmentationGradient:
         scores[place, device] = self._score(ask, nodes, stranded, fit)
         return Opinion(scores.max(axis=1), scores.argmax(axis=1))
 
-    def _score(self, ask: DeviceRequest, rows: Rows, stranded: Ints, fit: Ints) -> Floats:
+    def _score(self, ask: ShareRequest, rows: Rows, stranded: Ints, fit: Ints) -> Floats:
         """In steps, as it was published: 100 times the logistic function of the fragmentation that goes."""
         cpu, free = self._room.cpu(rows) - ask.cpu, self._room.free(rows) - ask.load
         gone = (self._now[rows] - self._fragmentation(rows, cpu, free, stranded, fit)) / self._counts.sum()
@@ -82,9 +84,9 @@ class FragmentationGradient:
         )
 
 
-def without_memory(demand: Counter[DeviceRequest]) -> Counter[DeviceRequest]:
+def without_memory(demand: Counter[ShareRequest]) -> Counter[ShareRequest]:
     """FGD does not look at memory: specs that differ in nothing else are one."""
-    found: Counter[DeviceRequest] = Counter()
+    found: Counter[ShareRequest] = Counter()
     for ask, count in demand.items():
         kind = replace(ask.kind, requests=(), scored=(0, 0))
         found[replace(ask, kind=kind, memory=0)] += count

@@ -11,7 +11,7 @@ from maitred.model.quantity import CPU, MEMORY
 from maitred.simulate.jobs import WHOLE
 from maitred.simulate.nodes import devices_of
 from maitred.simulate.seating.columns import NodeColumns, PodLoad, Rows, open_nodes
-from maitred.simulate.seating.shares.asks import DeviceRequest
+from maitred.simulate.seating.shares.asks import ShareRequest
 
 CPU_ROW, MEMORY_ROW = BASE_RESOURCES.index(CPU), BASE_RESOURCES.index(MEMORY)
 
@@ -58,14 +58,14 @@ class DeviceRoom:
     def changed_since(self, change: int) -> Rows:
         return np.flatnonzero(self.columns.changed > change)
 
-    def reach(self, asks: Collection[DeviceRequest]) -> Mask:
+    def reach(self, asks: Collection[ShareRequest]) -> Mask:
         """Nodes, and for each ask whether such a pod may go there when all is well and nobody is there."""
         found = np.zeros((len(self), len(asks)), dtype=np.bool_)
         for column, ask in enumerate(asks):
             found[:, column] = open_nodes(self._in_order, ask.kind)
         return found
 
-    def fits(self, ask: DeviceRequest, load: PodLoad, rows: Rows) -> Mask:
+    def fits(self, ask: ShareRequest, load: PodLoad, rows: Rows) -> Mask:
         table, columns = self.columns.table, load.columns[:, None]
         free = table.allocatable[columns, rows] - table.used[columns, rows]
         enough: Mask = np.all(free >= load.amounts[:, None], axis=0)
@@ -94,11 +94,11 @@ class DeviceRoom:
         """The first of a node that nobody uses."""
         return tuple(np.flatnonzero(self.devices[row] == WHOLE)[:count].tolist())
 
-    def take(self, ask: DeviceRequest, load: PodLoad, node: str, devices: Iterable[int]) -> None:
+    def take(self, ask: ShareRequest, load: PodLoad, node: str, devices: Iterable[int]) -> None:
         self._use(node, devices, ask.each)
         self.columns.take(load, node)
 
-    def give_back(self, ask: DeviceRequest, load: PodLoad, node: str, devices: Iterable[int]) -> None:
+    def give_back(self, ask: ShareRequest, load: PodLoad, node: str, devices: Iterable[int]) -> None:
         self._use(node, devices, -ask.each)
         self.columns.give_back(load, node)
 

@@ -3,12 +3,10 @@
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from maitred.decide.shares.prices import Floats
 from maitred.simulate.seating.columns import Rows
-from maitred.simulate.seating.shares.asks import DeviceRequest
-
-Floats = NDArray[np.float64]
+from maitred.simulate.seating.shares.asks import ShareRequest
 
 NO_ROOM = -np.inf
 """The score of a node that a pod cannot go to."""
@@ -24,6 +22,6 @@ class Opinion(NamedTuple):
 
 
 class PlacementRule(Protocol):
-    def judge(self, ask: DeviceRequest, rows: Rows) -> Opinion:
+    def judge(self, ask: ShareRequest, rows: Rows) -> Opinion:
         """What to think of these nodes, all of which have room. It may only depend on the nodes themselves:
         until one of them changes, the opinion of it stands."""

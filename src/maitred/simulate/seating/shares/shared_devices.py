@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from maitred.cluster.nodes import Mask, NodeView
+from maitred.decide.shares.prices import Floats
 from maitred.model.node import Node
 from maitred.model.policy import Placement, Policy
 from maitred.simulate.clock import Time
@@ -19,14 +20,14 @@ from maitred.simulate.jobs import Workload
 from maitred.simulate.seating.columns import PodLoad, Rows, open_nodes
 from maitred.simulate.seating.pod_queues import PodQueue, Untold, serve_in_turns
 from maitred.simulate.seating.seater import Moves, SeatAssignment
-from maitred.simulate.seating.shares.asks import DeviceRequest, ask_of, asks_of
+from maitred.simulate.seating.shares.asks import ShareRequest, ask_of, asks_of
 from maitred.simulate.seating.shares.best_fit import BestFit
 from maitred.simulate.seating.shares.fragmentation import FragmentationGradient
 from maitred.simulate.seating.shares.least_loss import LeastLoss
 from maitred.simulate.seating.shares.room import DeviceRoom
-from maitred.simulate.seating.shares.rule import NO_ROOM, Floats, PlacementRule
+from maitred.simulate.seating.shares.rule import NO_ROOM, PlacementRule
 
-RULES: Mapping[Placement, Callable[[DeviceRoom, Counter[DeviceRequest]], PlacementRule]] = {
+RULES: Mapping[Placement, Callable[[DeviceRoom, Counter[ShareRequest]], PlacementRule]] = {
     "best-fit": lambda room, demand: BestFit(room),
     "fragmentation-gradient": FragmentationGradient,
     "least-loss": LeastLoss,
@@ -36,7 +37,7 @@ RULES: Mapping[Placement, Callable[[DeviceRoom, Counter[DeviceRequest]], Placeme
 class JudgedLine(PodQueue):
     """All who wait and ask for the same, and what the rule thinks of each node for them."""
 
-    def __init__(self, ask: DeviceRequest, room: DeviceRoom) -> None:
+    def __init__(self, ask: ShareRequest, room: DeviceRoom) -> None:
         super().__init__()
         self.ask, self.load = ask, PodLoad(ask.kind, room.columns.table)
         self.scores: Floats = np.full(len(room), NO_ROOM)
@@ -71,7 +72,7 @@ class SharedDevices(Untold):
     def __init__(self, nodes: Sequence[Node], policy: Policy, workload: Workload) -> None:
         self._room = DeviceRoom(nodes, policy)
         self._rule = RULES[policy.placement](self._room, asks_of(workload))
-        self._lines: dict[DeviceRequest, JudgedLine] = {}
+        self._lines: dict[ShareRequest, JudgedLine] = {}
         self._busy: dict[JudgedLine, None] = {}
         """Those in which someone waits, among others."""
         self._line_of: dict[SimulatedGroup, JudgedLine] = {}
@@ -87,7 +88,7 @@ class SharedDevices(Untold):
         line.join(group, 0)
         self._busy[line] = None
 
-    def _line(self, ask: DeviceRequest) -> JudgedLine:
+    def _line(self, ask: ShareRequest) -> JudgedLine:
         if ask not in self._lines:
             self._lines[ask] = JudgedLine(ask, self._room)
         return self._lines[ask]

@@ -33,6 +33,10 @@ SERVED = {
     "coordination.k8s.io/v1": "leases",
     "events.k8s.io/v1": "events",
     "policy/v1": "poddisruptionbudgets poddisruptionbudgets/status",
+    "resource.k8s.io/v1": (
+        "deviceclasses devicetaintrules devicetaintrules/status resourceclaims resourceclaims/status "
+        "resourceclaimtemplates resourceslices"
+    ),
     "storage.k8s.io/v1": "storageclasses csinodes csidrivers volumeattachments volumeattachments/status",
     "rbac.authorization.k8s.io/v1": "roles rolebindings clusterroles clusterrolebindings",
     "apiextensions.k8s.io/v1": "customresourcedefinitions customresourcedefinitions/status",

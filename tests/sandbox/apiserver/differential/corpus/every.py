@@ -5,6 +5,7 @@ from tests.sandbox.apiserver.differential.corpus import (
     crud,
     custom,
     deletion,
+    devices,
     discovery,
     lists,
     negotiation,
@@ -29,6 +30,7 @@ STORIES = [
         negotiation,
         custom,
         oddities,
+        devices,
         answers,
     )
     for each in subject.STORIES

@@ -7,11 +7,12 @@ of shares that fits one device together costs more than a device.
 from collections import Counter
 
 import numpy as np
+from numpy.typing import NDArray
 
+from maitred.cluster.devices.allocator import WHOLE as WHOLE
 from maitred.cluster.nodes import Ints
-from maitred.simulate.jobs import WHOLE
-from maitred.simulate.seating.shares.rule import Floats
 
+Floats = NDArray[np.float64]
 CLOSE = 1e-9
 MOST_SIZES = 32
 """The commonest. Few demands have more, and it would take ever longer to set their prices."""

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from maitred.decide.shares.prices import MOST_SIZES, worths
 from maitred.simulate.jobs import WHOLE
-from maitred.simulate.seating.shares.prices import MOST_SIZES, worths
 from tests.oracle.effort import examples
 
 
