@@ -104,10 +104,11 @@ class Tenant:
 
 @dataclass(frozen=True)
 class Cycle:
-    """One decision of the scheduler: when it looked, how many nodes had no pod then, and the groups that it
-    bound something of."""
+    """One decision of the scheduler: when it looked, which pods it could have bound then, how many nodes
+    had no pod, and the groups that it bound something of."""
 
     at: datetime
+    waiting: frozenset[str]
     free_nodes: int
     bound: frozenset[str]
 
@@ -121,6 +122,7 @@ class Body(msgspec.Struct):
 
     class Spec(msgspec.Struct, rename="camel"):
         node_name: str | None = None
+        scheduling_gates: list[object] = msgspec.field(default_factory=list)
 
     class Status(msgspec.Struct):
         phase: str = ""
@@ -133,6 +135,12 @@ class Body(msgspec.Struct):
     def node(self) -> str | None:
         """None once it has ended: the object may stay, but takes no room."""
         return None if self.status.phase in ("Succeeded", "Failed") else self.spec.node_name
+
+    @property
+    def waits(self) -> bool:
+        return not (
+            self.status.phase in ("Succeeded", "Failed") or self.spec.node_name or self.spec.scheduling_gates
+        )
 
 
 class SchedulerProcess:
@@ -173,18 +181,23 @@ class SchedulerProcess:
 
     def cycles(self) -> Iterator[Cycle]:
         """All of this process, from its record."""
-        look: tuple[datetime, int] | None = None
+        look: tuple[datetime, frozenset[str], int] | None = None
         for path in segments(self._record):
-            nodes = dict[str, str | None]()  # a segment begins with everything that is known
+            # A segment begins with everything that is known.
+            nodes, waiting = dict[str, str | None](), set[str]()
             for line in lines_of(path, []):
                 found = recording.decode(line)
                 if isinstance(found, recording.Came) and found.kind == "Pod":
                     pod = msgspec.json.decode(found.object, type=Body)
-                    nodes[f"{pod.metadata.namespace}/{pod.metadata.name}"] = pod.node
+                    key = f"{pod.metadata.namespace}/{pod.metadata.name}"
+                    nodes[key] = pod.node
+                    (waiting.add if pod.waits else waiting.discard)(key)
                 elif isinstance(found, recording.Gone) and found.kind == "Pod":
                     nodes.pop(found.key, None)
+                    waiting.discard(found.key)
                 elif isinstance(found, recording.Look):
-                    look = (datetime.fromisoformat(found.now), len(MACHINES - set(nodes.values())))
+                    free_nodes = len(MACHINES - set(nodes.values()))
+                    look = (datetime.fromisoformat(found.now), frozenset(waiting), free_nodes)
                 elif isinstance(found, recording.Decision) and look is not None:
                     yield Cycle(*look, frozenset(bind.group for bind in found.plan.binds))
 
@@ -292,7 +305,7 @@ class Ground:
         assert spent <= MOST_CPU_SECONDS, f"{spent:.1f} s of CPU"
         group = f"{innocent.namespace}/quiet"
         await eventually(lambda: self._not_recorded(group, since))
-        needed = self._cycles_until_bound(group, since)
+        needed = self._cycles_until_bound(group, f"{innocent.namespace}/{names[0]}", since)
         assert needed <= MOST_CYCLES, f"seated in cycle {needed}"
         after = await self._lease()
         assert after["holderIdentity"] == lease["holderIdentity"]
@@ -308,10 +321,10 @@ class Ground:
         bound = any(group in cycle.bound for cycle in self.scheduler.cycles() if cycle.at >= since)
         return "" if bound else f"no cycle that bound {group} is in the record"
 
-    def _cycles_until_bound(self, group: str, since: datetime) -> int:
-        """1 if the first cycle that could see it, and room for it, has bound it."""
+    def _cycles_until_bound(self, group: str, last: str, since: datetime) -> int:
+        """1 if the first cycle that knew of its last member, and saw room for it, has bound it."""
         later = (cycle for cycle in self.scheduler.cycles() if cycle.at >= since)
-        able = dropwhile(lambda cycle: cycle.free_nodes < GANG, later)
+        able = dropwhile(lambda cycle: last not in cycle.waiting or cycle.free_nodes < GANG, later)
         return next(number for number, cycle in enumerate(able, 1) if group in cycle.bound)
 
     async def _lease(self) -> Json:
