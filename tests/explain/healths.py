@@ -8,7 +8,8 @@ from maitred.explain.health.answer import FleetHealth, GroupHealth, NodeHealth
 from maitred.explain.health.look import FleetLook
 from maitred.explain.health.survey import health
 from maitred.model.group import PodGroup
-from maitred.model.reports import SeenNode, SeenPod
+from maitred.model.node import Node
+from maitred.model.pod import Pod
 from tests.explain.whys import situation_of
 from tests.oracle import builders as b
 from tests.oracle.builders import Obj
@@ -21,7 +22,7 @@ def look_of(objects: list[Obj]) -> FleetLook:
     def all_of(kind: str, type: Any) -> tuple[Any, ...]:
         return tuple(msgspec.convert(one, type) for one in objects if one["kind"] == kind)
 
-    return FleetLook(all_of("Node", SeenNode), all_of("Pod", SeenPod), all_of("PodGroup", PodGroup))
+    return FleetLook(all_of("Node", Node), all_of("Pod", Pod), all_of("PodGroup", PodGroup))
 
 
 def health_of(objects: list[Obj], policy: Obj | None = None) -> FleetHealth:

@@ -9,7 +9,7 @@ from maitred.explain.why.names import find
 from maitred.explain.why.seen import Leases, Seen, SeenEvent, SeenJob, SeenLease
 from maitred.explain.why.why import why
 from maitred.model.meta import Timestamp
-from maitred.model.reports import SeenPod
+from maitred.model.pod import Pod
 from tests.explain.whys import situation_of
 from tests.oracle import builders as b
 from tests.support import Obj
@@ -115,7 +115,7 @@ def refused(kind: str = "Job", name: str = "crew", reason: str = "FailedCreate")
 
 def seen_jobs(objects: list[Obj], *events: Obj) -> Seen:
     return Seen(
-        tuple(msgspec.convert(one, SeenPod) for one in objects if one["kind"] == "Pod"),
+        tuple(msgspec.convert(one, Pod) for one in objects if one["kind"] == "Pod"),
         tuple(msgspec.convert(event, SeenEvent) for event in events),
         jobs=tuple(msgspec.convert(one, SeenJob) for one in objects if one["kind"] == "Job"),
     )

@@ -13,7 +13,7 @@ from maitred.model.group import PodGroup
 from maitred.model.history import NO_HISTORY, History
 from maitred.model.meta import Timestamp
 from maitred.model.plan import Plan
-from maitred.model.reports import SeenPod
+from maitred.model.pod import Pod
 from tests.support import NOON, Obj, policy_of, snapshot_of
 
 
@@ -40,6 +40,6 @@ def why_of(
 
 def seen_of(objects: list[Obj], *events: Obj) -> Seen:
     """What is written about the pods of a dump, and events."""
-    pods = tuple(msgspec.convert(one, SeenPod) for one in objects if one["kind"] == "Pod")
+    pods = tuple(msgspec.convert(one, Pod) for one in objects if one["kind"] == "Pod")
     groups = tuple(msgspec.convert(one, PodGroup) for one in objects if one["kind"] == "PodGroup")
     return Seen(pods, tuple(msgspec.convert(event, SeenEvent) for event in events), groups)

@@ -22,8 +22,8 @@ from maitred.model.health.steps import FEWEST, STEP_TIME, slow_members, step_tim
 from maitred.model.health.tables import CONDITIONS, NOTICES, TAINTS
 from maitred.model.health.xids import XIDS, xid_row, xids_in
 from maitred.model.meta import Timestamp
-from maitred.model.node import HEALTH_TAINTS
-from maitred.model.reports import SeenNode, SeenPod
+from maitred.model.node import HEALTH_TAINTS, Node
+from maitred.model.pod import Pod
 from maitred.model.unwell import UnwellDevices
 from tests.oracle import builders as b
 from tests.oracle.builders import Obj
@@ -34,11 +34,11 @@ EARLIER = "2026-01-31T11:50:00Z"
 SINCE = msgspec.convert(EARLIER, Timestamp)
 
 
-def node(*conditions: Obj, ready: str | None = "True", **fields: Any) -> SeenNode:
+def node(*conditions: Obj, ready: str | None = "True", **fields: Any) -> Node:
     found = b.node("n1", **fields)
     own = [] if ready is None else [condition("Ready", ready)]
     found["status"]["conditions"] = [*own, *conditions]
-    return msgspec.convert(found, SeenNode)
+    return msgspec.convert(found, Node)
 
 
 def condition(type: str, status: str, reason: str = "", message: str = "") -> Obj:
@@ -46,7 +46,7 @@ def condition(type: str, status: str, reason: str = "", message: str = "") -> Ob
     return {"type": type, "status": status, "reason": reason, "message": message, **times}
 
 
-def signals(found: SeenNode) -> list[Signal]:
+def signals(found: Node) -> list[Signal]:
     return list(node_signals(found, HEALTH_TAINTS).signals)
 
 
@@ -202,10 +202,10 @@ def test_devices_that_left_allocatable(unwell: UnwellDevices, kind: str, family:
 # -- pods ----------------------------------------------------------------------------------------------
 
 
-def pod(status: Obj, **fields: Any) -> SeenPod:
+def pod(status: Obj, **fields: Any) -> Pod:
     found = b.pod("p1", **{"node": "n1", **fields})
     found["status"].update(status)
-    return msgspec.convert(found, SeenPod)
+    return msgspec.convert(found, Pod)
 
 
 def container(**status: Any) -> Obj:
@@ -345,9 +345,9 @@ def test_devices_that_the_kubelet_reports_of_a_pod(health: str, certainty: str |
 # -- step times ----------------------------------------------------------------------------------------
 
 
-def members(*times: str) -> list[SeenPod]:
+def members(*times: str) -> list[Pod]:
     found = [b.pod(f"p{i}", node="n1", annotations={STEP_TIME: time}) for i, time in enumerate(times)]
-    return [msgspec.convert(one, SeenPod) for one in found]
+    return [msgspec.convert(one, Pod) for one in found]
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,6 @@ from maitred.model.objects import Object
 from maitred.model.operators.podgroups import ForeignGroup
 from maitred.model.pod import Pod
 from maitred.model.policy import Policy, Workloads
-from maitred.model.reports import SeenPod as ToldPod
 from maitred.verify.group_reading import read_groups
 from maitred.verify.objects import read_cluster
 from maitred.verify.policy import read_policy
@@ -301,7 +300,7 @@ def test_a_pod_belongs_to_one_group_whoever_asks(raw: list[Obj], rules: Obj) -> 
     assert all(bind["group"] == group_of[bind["pod"]] for bind in plan["binds"])
 
     seen = Seen(
-        pods=tuple(msgspec.convert(one, ToldPod) for one in raw if one["kind"] == "Pod"),
+        pods=tuple(msgspec.convert(one, Pod) for one in raw if one["kind"] == "Pod"),
         groups=tuple(item for item in objects if isinstance(item, PodGroup)),
     )
     told = Names(state.snapshot(), seen).seen_members

@@ -7,8 +7,9 @@ from maitred.cli.pod_lookup import decoded
 from maitred.explain.health.look import FleetLook
 from maitred.model.group import PodGroup
 from maitred.model.manifest import Document
+from maitred.model.node import Node
 from maitred.model.objects import Object
-from maitred.model.reports import SeenNode, SeenPod
+from maitred.model.pod import Pod
 
 if TYPE_CHECKING:
     from maitred.kube.client import Client
@@ -18,14 +19,14 @@ class FleetLookup:
     """`seen` is all that it has seen so far."""
 
     def __init__(self) -> None:
-        self._nodes: list[SeenNode] = []
-        self._pods: list[SeenPod] = []
+        self._nodes: list[Node] = []
+        self._pods: list[Pod] = []
         self.seen = FleetLook()
 
     def take(self, document: Document) -> bool:
-        if document.kind == "Node" and (node := decoded(document, SeenNode)) is not None:
+        if document.kind == "Node" and (node := decoded(document, Node)) is not None:
             self._nodes.append(node)
-        if document.kind == "Pod" and (pod := decoded(document, SeenPod)) is not None:
+        if document.kind == "Pod" and (pod := decoded(document, Pod)) is not None:
             self._pods.append(pod)
         return False
 

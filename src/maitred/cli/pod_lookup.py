@@ -11,7 +11,6 @@ from maitred.model.group import PodGroup
 from maitred.model.manifest import Document, InputError
 from maitred.model.objects import Object
 from maitred.model.pod import Pod
-from maitred.model.reports import SeenPod
 
 if TYPE_CHECKING:
     from maitred.kube.client import Client
@@ -32,7 +31,7 @@ class PodLookup:
 
     def __init__(self, *namespaces: str) -> None:
         self._namespaces = tuple(dict.fromkeys(namespaces))
-        self._pods: list[SeenPod] = []
+        self._pods: list[Pod] = []
         self._events: list[SeenEvent] = []
         self._jobs: list[SeenJob] = []
         self._leases: list[SeenLease] = []
@@ -42,7 +41,7 @@ class PodLookup:
     def take(self, document: Document) -> bool:
         """Note what no decision reads; True if the document is nothing else, and nobody else need read it."""
         if document.kind == "Pod":
-            pod = decoded(document, SeenPod)
+            pod = decoded(document, Pod)
             if pod is not None and (pod.metadata.namespace or "default") in self._namespaces:
                 self._pods.append(pod)
             return False

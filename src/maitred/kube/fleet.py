@@ -11,7 +11,8 @@ from maitred.kube.errors import KubeError
 from maitred.kube.lists import list_all
 from maitred.kube.resources import NODES, PODS, Resource
 from maitred.model.group import PodGroup
-from maitred.model.reports import SeenNode, SeenPod
+from maitred.model.node import Node
+from maitred.model.pod import Pod
 
 log = logging.getLogger(__name__)
 
@@ -22,8 +23,8 @@ T = TypeVar("T")
 async def look_at_fleet(client: Client, groups: Iterable[PodGroup] = ()) -> FleetLook:
     """Best effort: an answer without some of it says so. Nodes come last: a pod on a node that is not among
     them is on one that is gone."""
-    pods = await _listed(client, PODS, SeenPod)
-    nodes = await _listed(client, NODES, SeenNode)
+    pods = await _listed(client, PODS, Pod)
+    nodes = await _listed(client, NODES, Node)
     unread = [
         f"the {what} could not be read" for what, found in (("nodes", nodes), ("pods", pods)) if found is None
     ]

@@ -21,7 +21,7 @@ from maitred.kube.errors import ApiError, KubeError
 from maitred.kube.lists import list_all
 from maitred.kube.resources import EVENTS, JOBS, LEASES, PODS
 from maitred.model.group import PodGroup
-from maitred.model.reports import SeenPod
+from maitred.model.pod import Pod
 
 log = logging.getLogger(__name__)
 
@@ -60,22 +60,20 @@ async def look(
     return Seen(tuple(pods), (*events, *refused), tuple(groups), jobs)
 
 
-async def _all(client: Client, namespace: str) -> tuple[list[SeenPod], list[SeenEvent]]:
+async def _all(client: Client, namespace: str) -> tuple[list[Pod], list[SeenEvent]]:
     async with asyncio.TaskGroup() as tasks:
-        pods = tasks.create_task(list_all(client, PODS, SeenPod, namespace))
+        pods = tasks.create_task(list_all(client, PODS, Pod, namespace))
         events = tasks.create_task(_events(client, namespace, ABOUT_PODS))
     return pods.result().objects, events.result()
 
 
-async def _by_name(
-    client: Client, namespace: str, names: Iterable[str]
-) -> tuple[list[SeenPod], list[SeenEvent]]:
+async def _by_name(client: Client, namespace: str, names: Iterable[str]) -> tuple[list[Pod], list[SeenEvent]]:
     turns = asyncio.Semaphore(IN_FLIGHT)
 
-    async def pod(name: str) -> SeenPod | None:
+    async def pod(name: str) -> Pod | None:
         async with turns:
             try:
-                return await client.get(PODS.path(namespace, name), SeenPod)
+                return await client.get(PODS.path(namespace, name), Pod)
             except ApiError as error:
                 if error.status != 404:
                     raise

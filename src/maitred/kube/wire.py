@@ -19,6 +19,7 @@ from maitred.model.objects import Object
 from maitred.model.operators.jobset import JobSet, TrainJob
 from maitred.model.operators.ray import RayCluster, RayJob
 from maitred.model.pod import Pod, PodStatus
+from maitred.model.reports import SaidCondition
 from maitred.model.training import JAXJob, MPIJob, PaddleJob, PyTorchJob, TFJob, XGBoostJob
 
 T = TypeVar("T")
@@ -37,14 +38,9 @@ class WatchedMeta(ObjectMeta, frozen=True):
     generation: int = 0
 
 
-class Condition(Lean, frozen=True):
+class Condition(SaidCondition, frozen=True):
     """Of a pod or of a group; pods have no `observedGeneration` unless the kubelet is recent."""
 
-    type: str = ""
-    status: str = ""
-    reason: str = ""
-    message: str = ""
-    last_transition_time: Timestamp | None = None
     observed_generation: int = 0
 
 

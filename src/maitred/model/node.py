@@ -2,10 +2,11 @@
 
 from typing import Literal
 
-from maitred.model.meta import Lean
+from maitred.model.meta import Lean, Timestamp
 from maitred.model.objects import Object
 from maitred.model.pod import Resources, Toleration
 from maitred.model.quantity import LARGEST_AMOUNT, PODS
+from maitred.model.reports import SaidCondition
 from maitred.model.requests import Amounts, amounts
 from maitred.model.selector import decimal_integer
 
@@ -37,16 +38,13 @@ class Taint(Lean, frozen=True):
     key: str
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
     value: str = ""
+    time_added: Timestamp | None = None
+    """Left out where taints are compared: it tells nothing of whom they turn away."""
 
 
 class NodeSpec(Lean, frozen=True):
     taints: tuple[Taint, ...] = ()
     unschedulable: bool = False
-
-
-class NodeCondition(Lean, frozen=True):
-    type: str
-    status: str
 
 
 class ContainerImage(Lean, frozen=True):
@@ -57,7 +55,7 @@ class ContainerImage(Lean, frozen=True):
 class NodeStatus(Lean, frozen=True):
     allocatable: Resources = {}
     capacity: Resources = {}
-    conditions: tuple[NodeCondition, ...] = ()
+    conditions: tuple[SaidCondition, ...] = ()
     images: tuple[ContainerImage, ...] = ()
     declared_features: tuple[str, ...] = ()
 
@@ -75,7 +73,7 @@ def allocatable(node: Node) -> Amounts:
 
 def effective_taints(node: Node) -> tuple[Taint, ...]:
     """The node's taints and those that its state implies, which the node controller adds a moment later."""
-    taints = list(node.spec.taints)
+    taints = [Taint(taint.key, taint.effect, taint.value) for taint in node.spec.taints]
     implied = [UNSCHEDULABLE] if node.spec.unschedulable else []
     ready = next((c.status for c in node.status.conditions if c.type == "Ready"), "True")
     if ready != "True":

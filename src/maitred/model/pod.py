@@ -5,8 +5,10 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import field
 
+from maitred.model.container_status import ContainerStatus
 from maitred.model.meta import Lean, ObjectMeta, OwnerReference, Timestamp
 from maitred.model.objects import Object
+from maitred.model.reports import SaidCondition
 from maitred.model.selector import LabelSelector, Requirement
 
 Quantity = str | int | float
@@ -202,6 +204,11 @@ class PodSpec(Lean, frozen=True):
 
 class PodStatus(Lean, frozen=True):
     phase: str = ""
+    reason: str = ""
+    message: str = ""
+    conditions: tuple[SaidCondition, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
+    container_statuses: tuple[ContainerStatus, ...] = ()
     start_time: Timestamp | None = None
     nominated_node_name: str = ""
     resource_claim_statuses: tuple[MadeClaim, ...] = ()

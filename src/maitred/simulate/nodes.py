@@ -7,8 +7,9 @@ import msgspec
 
 from maitred.cluster.nodes import NodeTable
 from maitred.decide.levels import key_of_level
-from maitred.model.node import Node, NodeCondition, allocatable
+from maitred.model.node import Node, allocatable
 from maitred.model.policy import Level, Policy, grace_limit, is_device
+from maitred.model.reports import SaidCondition
 from maitred.simulate.clock import LONGEST, SECOND, Time
 from maitred.simulate.group import Phase, SimulatedGroup
 from maitred.simulate.jobs import WHOLE
@@ -63,7 +64,7 @@ class SimulatedNode:
         if self.down:
             return msgspec.structs.replace(
                 node,
-                status=msgspec.structs.replace(node.status, conditions=(NodeCondition("Ready", "Unknown"),)),
+                status=msgspec.structs.replace(node.status, conditions=(SaidCondition("Ready", "Unknown"),)),
             )
         if not self.broken:
             return node

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maitred.kube.errors import ApiError
-from maitred.model.node import NodeCondition
+from maitred.model.reports import SaidCondition
 from maitred.sandbox.kubelets.adoption import Adoption, NodeGone
 from maitred.sandbox.kubelets.marks import FAULT, KUBELET, SIMULATED
 from maitred.sandbox.kubelets.objects import Node, NodeMeta, NodeStatus
@@ -75,7 +75,7 @@ def node(name: str = "n1", uid: str = "1", fault: bool = False, marked: bool = T
 
 
 def made_ready(node: Node) -> Node:
-    return Node(node.metadata, status=NodeStatus(conditions=(NodeCondition("Ready", "True"),)))
+    return Node(node.metadata, status=NodeStatus(conditions=(SaidCondition("Ready", "True"),)))
 
 
 def play(*steps: Callable[[Adoption, Keeper], None], turns: int = 0) -> Keeper:

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from maitred.model.meta import ObjectMeta
-from maitred.model.node import Node, NodeCondition, NodeSpec, NodeStatus, Taint
+from maitred.model.node import Node, NodeSpec, NodeStatus, Taint
 from maitred.model.pod import Container, PodSpec, Quantity, ResourceRequirements, Resources
+from maitred.model.reports import SaidCondition
 from maitred.simulate.clock import SECOND
 from maitred.simulate.group import SimulatedGroup
 from maitred.simulate.jobs import Crew, SimulatedJob
@@ -28,7 +29,7 @@ def node(
         NodeSpec(taints=taints),
         NodeStatus(
             allocatable={"cpu": cpu, "memory": memory, GPU: gpu},
-            conditions=(NodeCondition("Ready", "True" if ready else "Unknown"),),
+            conditions=(SaidCondition("Ready", "True" if ready else "Unknown"),),
         ),
     )
 

@@ -3,13 +3,14 @@
 from dataclasses import dataclass
 
 from maitred.model.group import PodGroup
-from maitred.model.reports import SeenNode, SeenPod
+from maitred.model.node import Node
+from maitred.model.pod import Pod
 
 
 @dataclass(frozen=True, slots=True)
 class FleetLook:
-    nodes: tuple[SeenNode, ...] = ()
-    pods: tuple[SeenPod, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    pods: tuple[Pod, ...] = ()
     groups: tuple[PodGroup, ...] = ()
     notes: tuple[str, ...] = ()
     """What could not be read."""

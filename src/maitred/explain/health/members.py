@@ -15,8 +15,7 @@ from maitred.model.health.steps import slow_members, step_times
 from maitred.model.health.tables import LOSING
 from maitred.model.meta import key_of
 from maitred.model.owners import owner_of, owners_of
-from maitred.model.pod import is_node_bound
-from maitred.model.reports import SeenPod
+from maitred.model.pod import Pod, is_node_bound
 
 FRESH = timedelta(hours=1)
 """Failures of pods that are over count for so long, unless the group still misses the member."""
@@ -86,7 +85,7 @@ class MemberSurvey:
     def groups(self) -> Iterator[HealthMembers]:
         """Pods that are in no group are looked at with the others of their workload: a fault that they share
         is that of the workload."""
-        together = defaultdict[str, list[SeenPod]](list)
+        together = defaultdict[str, list[Pod]](list)
         for key, pods in self._names.seen_members.items():
             own = [pod for pod in pods if not is_node_bound(pod.metadata)]
             alone = len(own) == 1 and key == key_of(own[0].metadata) and key not in self._names.seated
@@ -95,7 +94,7 @@ class MemberSurvey:
             if pods:
                 yield self._group(key, sorted(pods, key=lambda pod: key_of(pod.metadata)))
 
-    def _group(self, key: str, pods: Sequence[SeenPod]) -> HealthMembers:
+    def _group(self, key: str, pods: Sequence[Pod]) -> HealthMembers:
         parts = [self._snapshot.seated[number] for number in self._names.seated.get(key, ())]
         quorums = {one.group.key: one.group.quorum for one in parts if one is not None and one.group.gang}
         found = HealthMembers(key, sum(quorums.values()) or 1)
@@ -114,7 +113,7 @@ class MemberSurvey:
         self._read(found, pods)
         return found
 
-    def _works(self, pod: SeenPod) -> bool:
+    def _works(self, pod: Pod) -> bool:
         if pod.status.phase == "Succeeded":
             return True
         node = pod.spec.node_name
@@ -125,7 +124,7 @@ class MemberSurvey:
         """Where no node was read, nothing is known of any."""
         return node in self._lost or (bool(self._known) and node not in self._known)
 
-    def _read(self, found: HealthMembers, pods: Sequence[SeenPod]) -> None:
+    def _read(self, found: HealthMembers, pods: Sequence[Pod]) -> None:
         ended = all(pod.status.phase in ("Succeeded", "Failed") for pod in pods)
         replaced = self._replaced(pods)
         for pod in pods:
@@ -141,7 +140,7 @@ class MemberSurvey:
             found.signals += slow_members(times.seconds, nodes)
             found.unread += times.unread
 
-    def _read_one(self, found: HealthMembers, pod: SeenPod, is_replaced: bool, ended: bool) -> None:
+    def _read_one(self, found: HealthMembers, pod: Pod, is_replaced: bool, ended: bool) -> None:
         key, over = key_of(pod.metadata), pod.status.phase == "Failed"
         if pod.spec.node_name and pod.status.phase not in ("Succeeded", "Failed"):
             found.places[pod.spec.node_name] += 1
@@ -156,7 +155,7 @@ class MemberSurvey:
                 found.signals.append(signal)
 
     @staticmethod
-    def _replaced(pods: Sequence[SeenPod]) -> set[str]:
+    def _replaced(pods: Sequence[Pod]) -> set[str]:
         """Pods that have failed, and in whose place others are by now."""
         failed = [pod for pod in pods if pod.status.phase == "Failed"]
         if not failed:
@@ -167,14 +166,14 @@ class MemberSurvey:
         return {key_of(pod.metadata) for pod in failed if order_of(pod.metadata)[0] in present}
 
 
-def workload_of(pod: SeenPod) -> str:
+def workload_of(pod: Pod) -> str:
     """What makes a pod that is in no group, as namespace/name; a pod that nobody made is its own."""
     namespace, _, name = key_of(pod.metadata).partition("/")
     owners = list(owners_of(pod.metadata.labels, owner_of(pod.metadata)))
     return f"{namespace}/{owners[-1][1] if owners else name}"
 
 
-def identity(pod: SeenPod) -> int | str:
+def identity(pod: Pod) -> int | str:
     """By which a member and the one in its place are the same."""
     index = order_of(pod.metadata)[0]
     return pod.metadata.name if index == NO_INDEX else index

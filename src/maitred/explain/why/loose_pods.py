@@ -25,8 +25,8 @@ from maitred.model.job import Job
 from maitred.model.membership import group_named_by, not_one_gang
 from maitred.model.owners import BATCH_JOB
 from maitred.model.plan import Blocker
+from maitred.model.pod import Pod
 from maitred.model.policy import is_device
-from maitred.model.reports import SeenPod
 from maitred.model.words import counted
 
 
@@ -55,7 +55,7 @@ class LoosePods:
     def __init__(self, situation: Situation, workload: NamedWorkload, names: Names) -> None:
         self.situation, self.workload, self.names = situation, workload, names
         seen = (names.seen.pod(pod) for pod in workload.pods)
-        self.seen: list[SeenPod] = [pod for pod in seen if pod is not None]
+        self.seen: list[Pod] = [pod for pod in seen if pod is not None]
         self.rows: Rows = np.concatenate(
             [names.rows_of(pod) for pod in workload.pods] or [np.array([], dtype=np.intp)]
         )

@@ -26,7 +26,7 @@ from maitred.model.membership import PodWords, Settled, group_of_template, said_
 from maitred.model.meta import key_of
 from maitred.model.objects import Object
 from maitred.model.owners import BATCH_JOB, BY_NAME, Owner, OwnerKind, owner_of, owners_of
-from maitred.model.reports import SeenPod
+from maitred.model.pod import Pod
 from maitred.model.selector import Labels
 from maitred.model.words import counted
 
@@ -123,20 +123,20 @@ class Names:
         return {pod: view.group.key for view in self.snapshot.groups for pod in view.pods}
 
     @cached_property
-    def seen_members(self) -> dict[str, list[SeenPod]]:
-        found: dict[str, list[SeenPod]] = {}
+    def seen_members(self) -> dict[str, list[Pod]]:
+        found: dict[str, list[Pod]] = {}
         for pod in self.seen.pods:
             found.setdefault(self._group_of(pod), []).append(pod)
         return found
 
-    def _group_of(self, pod: SeenPod) -> str:
+    def _group_of(self, pod: Pod) -> str:
         """The group of a pod that is not in the snapshot, or not any more."""
         found = self.settled(pod)
         if found.id is not None and found.group is not None and found.group.parent:
             return self.snapshot.tree_of(found.group)
         return found.key or key_of(pod.metadata)
 
-    def settled(self, pod: SeenPod) -> Settled:
+    def settled(self, pod: Pod) -> Settled:
         """Pods that say the same are in the same group."""
         said = said_by(pod)
         found = self._settled.get(said)

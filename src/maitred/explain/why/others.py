@@ -17,7 +17,7 @@ from maitred.model.job import Job
 from maitred.model.kinds import row_of
 from maitred.model.membership import ALL_ALONE, group_from_job, group_of
 from maitred.model.objects import Object
-from maitred.model.reports import SeenPod
+from maitred.model.pod import Pod
 from maitred.model.suspending import row_of_suspendable
 from maitred.model.words import counted
 
@@ -35,7 +35,7 @@ def of_another_scheduler(situation: Situation, view: GroupView) -> Why:
     )
 
 
-def of_past(situation: Situation, key: str, pods: Sequence[SeenPod], names: Names) -> Why:
+def of_past(situation: Situation, key: str, pods: Sequence[Pod], names: Names) -> Why:
     """All its pods are over, or were deleted before they had a place."""
     progress = progress_of(pods, names.seen, ImageSizes(situation.snapshot.nodes.images), situation.now)
     group, done = past_group(key, pods, names), progress.succeeded and not progress.failed
@@ -51,7 +51,7 @@ def of_past(situation: Situation, key: str, pods: Sequence[SeenPod], names: Name
     )
 
 
-def past_group(key: str, pods: Sequence[SeenPod], names: Names) -> Group:
+def past_group(key: str, pods: Sequence[Pod], names: Names) -> Group:
     """The group that these pods were."""
     settled = [names.settled(pod) for pod in pods]
     first = settled[0] if settled else ALL_ALONE

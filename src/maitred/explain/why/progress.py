@@ -10,7 +10,7 @@ from maitred.model.container_status import ContainerStatus, EndedContainer, Wait
 from maitred.model.meta import Timestamp, key_of
 from maitred.model.node import ContainerImage
 from maitred.model.plan import Record
-from maitred.model.reports import SeenPod
+from maitred.model.pod import Pod
 from maitred.model.words import counted, moment
 
 MOST_SLOW = 5
@@ -62,7 +62,7 @@ Stop = tuple[str, Timestamp | None, str]
 
 
 def progress_of(
-    pods: Iterable[SeenPod],
+    pods: Iterable[Pod],
     seen: Seen,
     images: "ImageSizes",
     now: datetime,
@@ -70,7 +70,7 @@ def progress_of(
 ) -> Progress:
     """Of the members that have a node, or are over. `lost` are nodes of which nothing is heard, and how."""
     ready = succeeded = failed = members = 0
-    stops: dict[str, list[tuple[SeenPod, Stop]]] = {}
+    stops: dict[str, list[tuple[Pod, Stop]]] = {}
     stop: Stop
     changes: list[Timestamp] = []
     for pod in pods:
@@ -101,7 +101,7 @@ def in_words(time: Timestamp | None) -> str | None:
     return None if time is None else moment(int(time.timestamp()))
 
 
-def slowest(found: Sequence[tuple[SeenPod, Stop]], now: datetime) -> Slow:
+def slowest(found: Sequence[tuple[Pod, Stop]], now: datetime) -> Slow:
     """All members that are held up alike, told by the one that has been so for longest."""
     pod, (cause, since, words) = min(found, key=lambda one: (one[1][1] or now, key_of(one[0].metadata)))
     return Slow(
@@ -115,23 +115,23 @@ def slowest(found: Sequence[tuple[SeenPod, Stop]], now: datetime) -> Slow:
     )
 
 
-def is_told(pod: SeenPod) -> bool:
+def is_told(pod: Pod) -> bool:
     """Whether anybody has written how it is doing: manifests that people write say nothing of that."""
     status = pod.status
     over = status.phase in ("Succeeded", "Failed")
     return bool(status.conditions or status.init_container_statuses or status.container_statuses or over)
 
 
-def is_ready(pod: SeenPod) -> bool:
+def is_ready(pod: Pod) -> bool:
     return any(one.type == "Ready" and one.status == "True" for one in pod.status.conditions)
 
 
-def ready_since(pod: SeenPod) -> Timestamp | None:
+def ready_since(pod: Pod) -> Timestamp | None:
     times = (one.last_transition_time for one in pod.status.conditions if one.type == "Ready")
     return next(times, None) if is_ready(pod) else None
 
 
-def over_since(pod: SeenPod) -> Timestamp | None:
+def over_since(pod: Pod) -> Timestamp | None:
     """When the last of its containers ended; None if it is not over."""
     if pod.status.phase not in ("Succeeded", "Failed"):
         return None
@@ -139,7 +139,7 @@ def over_since(pod: SeenPod) -> Timestamp | None:
     return max((one.finished_at for one in ended if one and one.finished_at), default=None)
 
 
-def bound_since(pod: SeenPod) -> Timestamp | None:
+def bound_since(pod: Pod) -> Timestamp | None:
     for one in pod.status.conditions:
         if one.type == "PodScheduled" and one.status == "True":
             return one.last_transition_time
@@ -149,7 +149,7 @@ def bound_since(pod: SeenPod) -> Timestamp | None:
 # -- one member ----------------------------------------------------------------------------------------
 
 
-def stop_of(pod: SeenPod, events: Sequence[SeenEvent], images: "ImageSizes", now: datetime) -> Stop:
+def stop_of(pod: Pod, events: Sequence[SeenEvent], images: "ImageSizes", now: datetime) -> Stop:
     if pod.status.phase == "Failed":
         return "Failed", over_since(pod), failure_words(pod)
     due = pod.metadata.deletion_timestamp
@@ -170,7 +170,7 @@ def stop_of(pod: SeenPod, events: Sequence[SeenEvent], images: "ImageSizes", now
 
 
 def container_stop(
-    pod: SeenPod, status: ContainerStatus, events: Sequence[SeenEvent], images: "ImageSizes"
+    pod: Pod, status: ContainerStatus, events: Sequence[SeenEvent], images: "ImageSizes"
 ) -> Stop | None:
     """The first container, init containers before the others, that holds it up; None if this one does not."""
     held, initial = status.state.waiting, status in pod.status.init_container_statuses
@@ -188,13 +188,13 @@ def container_stop(
     return None
 
 
-def is_next(pod: SeenPod, status: ContainerStatus) -> bool:
+def is_next(pod: Pod, status: ContainerStatus) -> bool:
     """Whether this init container is the one whose turn it is: those before it are done or keep running."""
     before = pod.status.init_container_statuses[: pod.status.init_container_statuses.index(status)]
     return all(one.ready or one.state.terminated is not None for one in before)
 
 
-def crash(pod: SeenPod, status: ContainerStatus) -> Stop:
+def crash(pod: Pod, status: ContainerStatus) -> Stop:
     last = status.last_state.terminated
     how = f", last with {exit_words(last)}" if last else ""
     since = last.finished_at if last else None
@@ -202,7 +202,7 @@ def crash(pod: SeenPod, status: ContainerStatus) -> Stop:
     return "Crash", since, f"crashing: container {status.name} was restarted {times}{how}"
 
 
-def unready(pod: SeenPod, events: Sequence[SeenEvent]) -> Stop:
+def unready(pod: Pod, events: Sequence[SeenEvent]) -> Stop:
     starts = [s.state.running.started_at for s in pod.status.container_statuses if s.state.running]
     since = max((start for start in starts if start), default=None)
     probe = latest(event for event in events if event.reason == "Unhealthy")
@@ -210,7 +210,7 @@ def unready(pod: SeenPod, events: Sequence[SeenEvent]) -> Stop:
     return "Unready", since, f"running, not Ready{said}"
 
 
-def not_started(pod: SeenPod, events: Sequence[SeenEvent], images: "ImageSizes") -> Stop:
+def not_started(pod: Pod, events: Sequence[SeenEvent], images: "ImageSizes") -> Stop:
     """Nothing runs yet: an image is on its way, something failed, or nobody has looked at the pod."""
     pulling = unfinished_pull(events)
     trouble = latest(event for event in events if event.reason in TROUBLES)
@@ -251,7 +251,7 @@ def image_of(event: SeenEvent) -> str:
     return found[1] if found else ""
 
 
-def failure_words(pod: SeenPod) -> str:
+def failure_words(pod: Pod) -> str:
     """The first container that ended badly, or else what the kubelet says of the pod."""
     statuses = (*pod.status.init_container_statuses, *pod.status.container_statuses)
     for status in statuses:

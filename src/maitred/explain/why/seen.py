@@ -9,7 +9,8 @@ from datetime import datetime
 
 from maitred.model.group import PodGroup
 from maitred.model.meta import Lean, ObjectMeta, Timestamp, key_of
-from maitred.model.reports import SaidCondition, SeenPod
+from maitred.model.pod import Pod
+from maitred.model.reports import SaidCondition
 
 FAILED_CREATE = "FailedCreate"
 """The reason of events about workloads whose pods are refused: a quota, an admission webhook."""
@@ -99,13 +100,13 @@ class SeenEvent(Lean, frozen=True):
 class Seen:
     """Of the namespace that is asked about, or of all."""
 
-    pods: tuple[SeenPod, ...] = ()
+    pods: tuple[Pod, ...] = ()
     events: tuple[SeenEvent, ...] = ()
     groups: tuple[PodGroup, ...] = ()
     jobs: tuple[SeenJob, ...] = ()
     leases: Leases | None = None
     """None where a scheduler answers, which runs."""
-    _pods: dict[str, SeenPod] = field(default_factory=dict, compare=False, repr=False)
+    _pods: dict[str, Pod] = field(default_factory=dict, compare=False, repr=False)
     _events: dict[tuple[str, str], list[SeenEvent]] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -114,7 +115,7 @@ class Seen:
         for event in self.events:
             self._events.setdefault(event.about, []).append(event)
 
-    def pod(self, key: str) -> SeenPod | None:
+    def pod(self, key: str) -> Pod | None:
         return self._pods.get(key)
 
     def events_of(self, pod: str) -> list[SeenEvent]:

@@ -15,8 +15,8 @@ from maitred.model.health.tables import (
 )
 from maitred.model.health.xids import xid_row, xids_in
 from maitred.model.meta import CUT_TO, Timestamp
-from maitred.model.node import NOT_READY, UNREACHABLE, UNSCHEDULABLE
-from maitred.model.reports import SaidCondition, SeenNode
+from maitred.model.node import NOT_READY, UNREACHABLE, UNSCHEDULABLE, Node
+from maitred.model.reports import SaidCondition
 from maitred.model.selector import decimal_integer
 from maitred.model.unwell import Cause, UnwellDevices
 
@@ -40,7 +40,7 @@ class NodeReport:
     """Conditions of unknown types, each with its status."""
 
 
-def node_signals(node: SeenNode, closing: Collection[str] = ()) -> NodeReport:
+def node_signals(node: Node, closing: Collection[str] = ()) -> NodeReport:
     """`closing` are the keys of taints that the policy counts as unwell."""
     unknown = tuple(
         (one.type[:CUT_TO], one.status[:CUT_TO]) for one in node.status.conditions if not _is_known(one.type)
@@ -62,7 +62,7 @@ def evidence_of(condition: SaidCondition) -> Evidence:
     return said
 
 
-def _readiness(node: SeenNode) -> Iterator[Signal]:
+def _readiness(node: Node) -> Iterator[Signal]:
     ready = next((one for one in node.status.conditions if one.type == READY), None)
     if ready is None or ready.status == "True":
         return
@@ -82,7 +82,7 @@ def _readiness(node: SeenNode) -> Iterator[Signal]:
 # -- conditions ----------------------------------------------------------------------------------------
 
 
-def _conditions(node: SeenNode) -> Iterator[Signal]:
+def _conditions(node: Node) -> Iterator[Signal]:
     for condition in node.status.conditions:
         row = CONDITION_ROWS.get(condition.type)
         if row is not None and condition.status == row.bad:
@@ -114,7 +114,7 @@ def _condition_signal(node: str, row: ConditionRow, condition: SaidCondition) ->
 # -- taints --------------------------------------------------------------------------------------------
 
 
-def _taints(node: SeenNode, closing: Collection[str]) -> Iterator[Signal]:
+def _taints(node: Node, closing: Collection[str]) -> Iterator[Signal]:
     """Those that repeat what a condition says are not told twice."""
     name = node.metadata.name
     ready = next((one.status for one in node.status.conditions if one.type == READY), None)
@@ -165,7 +165,7 @@ def _tainted(node: str, key: str, effect: str, since: Timestamp | None) -> Signa
     )
 
 
-def _cordon(node: SeenNode) -> Signal:
+def _cordon(node: Node) -> Signal:
     added = next((one.time_added for one in node.spec.taints if one.key == UNSCHEDULABLE), None)
     return Signal(
         kind="Cordon",
@@ -182,7 +182,7 @@ def _cordon(node: SeenNode) -> Signal:
 # -- notices -------------------------------------------------------------------------------------------
 
 
-def _notices(node: SeenNode) -> Iterator[Signal]:
+def _notices(node: Node) -> Iterator[Signal]:
     taints = {taint.key: taint for taint in node.spec.taints}
     conditions = {one.type: one for one in node.status.conditions if one.status == "True"}
     for row in NOTICES:
@@ -200,7 +200,7 @@ def _notices(node: SeenNode) -> Iterator[Signal]:
                 yield _notice(node, row._replace(words=words), None, evidence)
 
 
-def _notice(node: SeenNode, row: NoticeRow, since: Timestamp | None, evidence: Evidence) -> Signal:
+def _notice(node: Node, row: NoticeRow, since: Timestamp | None, evidence: Evidence) -> Signal:
     return Signal(
         kind=row.kind,
         family="Notice",

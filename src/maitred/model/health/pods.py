@@ -11,7 +11,8 @@ from typing import NamedTuple
 from maitred.model.container_status import ContainerStatus, EndedContainer, WaitingContainer
 from maitred.model.health.signals import Certainty, Evidence, Family, Kind, Signal
 from maitred.model.meta import CUT_TO, Timestamp, key_of
-from maitred.model.reports import SaidCondition, SeenPod
+from maitred.model.pod import Pod
+from maitred.model.reports import SaidCondition
 
 LONGEST_MESSAGE = 500
 START_LIMIT = timedelta(minutes=5)
@@ -118,7 +119,7 @@ FAULTY = {
 }
 
 
-def pod_signals(pod: SeenPod, now: datetime) -> list[Signal]:
+def pod_signals(pod: Pod, now: datetime) -> list[Signal]:
     """What a disruption explains, such as an exit code, is not told again: those who were preempted, or
     evicted on request, are not unwell at all. The devices of a pod that has ended are no longer its own."""
     ended, target = pod.status.phase in ("Succeeded", "Failed"), _condition(pod, "DisruptionTarget")
@@ -134,7 +135,7 @@ def pod_signals(pod: SeenPod, now: datetime) -> list[Signal]:
 
 
 def _signal(
-    pod: SeenPod, said: SignalRow, since: Timestamp | None, evidence: Evidence, words: str = ""
+    pod: Pod, said: SignalRow, since: Timestamp | None, evidence: Evidence, words: str = ""
 ) -> Signal:
     return Signal(
         kind=said.kind,
@@ -149,11 +150,11 @@ def _signal(
     )
 
 
-def _condition(pod: SeenPod, type: str) -> SaidCondition | None:
+def _condition(pod: Pod, type: str) -> SaidCondition | None:
     return next((one for one in pod.status.conditions if one.type == type), None)
 
 
-def bound_at(pod: SeenPod) -> Timestamp | None:
+def bound_at(pod: Pod) -> Timestamp | None:
     scheduled = _condition(pod, "PodScheduled")
     if scheduled is not None and scheduled.status == "True" and scheduled.last_transition_time is not None:
         return scheduled.last_transition_time
@@ -163,13 +164,13 @@ def bound_at(pod: SeenPod) -> Timestamp | None:
 # -- somebody ended it, or refused it --------------------------------------------------------------------
 
 
-def _disruption(pod: SeenPod, target: SaidCondition) -> Iterator[Signal]:
+def _disruption(pod: Pod, target: SaidCondition) -> Iterator[Signal]:
     said = DISRUPTIONS.get(target.reason)
     if said is not None:
         yield _signal(pod, said, target.last_transition_time, {"disruptionTarget": target.reason})
 
 
-def _failure(pod: SeenPod) -> Iterator[Signal]:
+def _failure(pod: Pod) -> Iterator[Signal]:
     """What the kubelet says of the pod as a whole. A pod that it refused never had a container."""
     reason = pod.status.reason
     said = ENDINGS.get(reason) or REFUSALS.get(reason)
@@ -190,7 +191,7 @@ def _failure(pod: SeenPod) -> Iterator[Signal]:
 # -- containers that ended -------------------------------------------------------------------------------
 
 
-def _exits(pod: SeenPod, now: datetime) -> Iterator[Signal]:
+def _exits(pod: Pod, now: datetime) -> Iterator[Signal]:
     """The first container that ended badly, init containers before the others."""
     statuses = (*pod.status.init_container_statuses, *pod.status.container_statuses)
     for status in statuses:
@@ -215,7 +216,7 @@ def _bad_end(status: ContainerStatus, now: datetime) -> EndedContainer | None:
     return ended
 
 
-def _was_told_to_end(pod: SeenPod, ended: EndedContainer) -> bool:
+def _was_told_to_end(pod: Pod, ended: EndedContainer) -> bool:
     """Whether somebody had deleted the pod before: then its exit code tells nothing."""
     due = pod.metadata.deletion_timestamp
     if due is None:
@@ -224,7 +225,7 @@ def _was_told_to_end(pod: SeenPod, ended: EndedContainer) -> bool:
     return ended.finished_at is None or ended.finished_at >= deleted
 
 
-def _exit(pod: SeenPod, status: ContainerStatus, ended: EndedContainer) -> Signal:
+def _exit(pod: Pod, status: ContainerStatus, ended: EndedContainer) -> Signal:
     said = exit_said(ended)
     evidence: Evidence = {"container": status.name, "exitCode": ended.exit_code}
     if ended.reason:
@@ -262,7 +263,7 @@ def exit_said(ended: EndedContainer) -> SignalRow:
 # -- it does not start -----------------------------------------------------------------------------------
 
 
-def _start(pod: SeenPod, now: datetime) -> Iterator[Signal]:
+def _start(pod: Pod, now: datetime) -> Iterator[Signal]:
     statuses = (*pod.status.init_container_statuses, *pod.status.container_statuses)
     since = bound_at(pod)
     for status in statuses:
@@ -289,9 +290,7 @@ def _nothing_ran(statuses: Sequence[ContainerStatus]) -> bool:
     )
 
 
-def _held_up(
-    pod: SeenPod, status: ContainerStatus, held: WaitingContainer, since: Timestamp | None
-) -> Signal:
+def _held_up(pod: Pod, status: ContainerStatus, held: WaitingContainer, since: Timestamp | None) -> Signal:
     """A registry that does not have the image, or not for this tenant, has answered: the name is wrong."""
     said = HELD_UP[held.reason]
     if said.family == "Unknown":
@@ -308,7 +307,7 @@ def _held_up(
 # -- its devices -----------------------------------------------------------------------------------------
 
 
-def _devices(pod: SeenPod) -> Iterator[Signal]:
+def _devices(pod: Pod) -> Iterator[Signal]:
     for status in pod.status.container_statuses:
         for reports in status.allocated_resources_status:
             for report in reports.resources:

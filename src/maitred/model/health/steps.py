@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from maitred.model.health.signals import Signal
 from maitred.model.meta import CUT_TO, key_of
-from maitred.model.reports import SeenPod
+from maitred.model.pod import Pod
 
 STEP_TIME = "maitred.dev/step-time"
 LONGEST_STEP = 86_400.0
@@ -29,7 +29,7 @@ class StepTimes(NamedTuple):
     """Pods that say something else, and what is wrong with it."""
 
 
-def step_times(pods: Sequence[SeenPod]) -> StepTimes:
+def step_times(pods: Sequence[Pod]) -> StepTimes:
     seconds, unread = dict[str, float](), list[tuple[str, str]]()
     for pod in pods:
         said = pod.metadata.annotations.get(STEP_TIME)

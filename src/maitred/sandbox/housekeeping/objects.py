@@ -11,10 +11,10 @@ from maitred.model.container_status import ContainerStatus
 from maitred.model.group import PodGroupSpec, PodGroupStatus
 from maitred.model.meta import Lean, Timestamp
 from maitred.model.node import Node as PlainNode
-from maitred.model.node import NodeCondition as PlainNodeCondition
 from maitred.model.node import NodeStatus as PlainNodeStatus
 from maitred.model.pod import PodSpec as PlainPodSpec
 from maitred.model.pod import Toleration as PlainToleration
+from maitred.model.reports import SaidCondition
 
 Json = dict[str, Any]
 
@@ -106,11 +106,8 @@ def group_name(pod: Pod) -> str | None:
 # -- nodes -------------------------------------------------------------------------------------------------
 
 
-class NodeCondition(PlainNodeCondition, frozen=True):
-    reason: str = ""
-    message: str = ""
+class NodeCondition(SaidCondition, frozen=True):
     last_heartbeat_time: Timestamp | None = None
-    last_transition_time: Timestamp | None = None
 
 
 class NodeStatus(PlainNodeStatus, frozen=True):
