@@ -160,6 +160,8 @@ class Cluster:
     attached: dict[str, Attachment] = field(default_factory=dict)
     device_objects: dict[str, dict[str, Doc]] = field(default_factory=lambda: defaultdict(dict))
     """Device classes, slices, taint rules, claims and their templates, by kind."""
+    raw: dict[tuple[str, str], Doc] = field(default_factory=dict)
+    """Nodes, pods and ConfigMaps as they were given, by kind and key."""
     allocations: dict[str, Doc] = field(default_factory=dict)
     """By resource claim, where there is one: in its status, or in the Plan."""
 
@@ -225,6 +227,8 @@ def read_cluster(objects: Iterable[Any]) -> Cluster:
     seen: dict[tuple[str, str], dict[str, Any]] = {}
     for kind, doc in flatten(objects):
         api_group = doc.text("apiVersion").rpartition("/")[0]
+        if kind in RAW and not api_group:
+            cluster.raw.setdefault((kind, _key("Job" if kind == "ConfigMap" else kind, doc)), doc)
         foreign = kind == "PodGroup" and api_group in FOREIGN_GROUPS
         if foreign or API_GROUPS.get(kind) == api_group:
             if well_formed(kind, api_group, doc):
@@ -472,6 +476,7 @@ APIS = {
     "Job": "batch/",
     **dict.fromkeys(DEVICE_KINDS, "resource.k8s.io/"),
 }
+RAW = ("Node", "Pod", "ConfigMap")
 READERS: dict[str, Callable[[Cluster, str, Doc], None]] = {
     WORKLOAD: _put_workload,
     "Pod": _put_pod,
