@@ -150,6 +150,7 @@ def test_a_claim_that_256_pods_use_is_full() -> None:
     claim = resource_claim("mine", want(), {"devices": {"results": [result]}}, reserved)
     plan = told([node("n1"), gpus("n1", 1), claim], claim="mine")
     assert said(plan).endswith("claim default/mine is reserved for 256 pods, and can be for no more")
+    assert verdict(plan) == "Waiting"  # for these pods to go
 
 
 def test_a_claim_whose_devices_are_elsewhere_says_where() -> None:
@@ -253,6 +254,38 @@ def test_a_share_that_no_device_has_left_is_told_by_its_capacity() -> None:
     )
     assert said(plan).endswith("it wants 1 device; 1 has too little memory left")
     assert numbers(plan)["capacity"] == {"memory": 1}
+
+
+NEVER = {
+    "more than there is": ({}, {"memory": "90Gi"}, "memory"),
+    "of what it does not have": ({}, {"cores": "1"}, "cores"),
+    "more than its policy gives": (
+        {"requestPolicy": {"default": "10Gi", "validValues": ["10Gi", "20Gi"]}},
+        {"memory": "30Gi"},
+        "memory",
+    ),
+}
+
+
+@pytest.mark.parametrize(("policy", "asked", "name"), NEVER.values(), ids=NEVER)
+def test_a_share_that_no_device_ever_gives_is_told_from_one_that_others_have(
+    policy: Obj, asked: Obj, name: str
+) -> None:
+    shared = device("gpu-0", {}, {"memory": {"value": "80Gi", **policy}}, shared=True)
+    pool = resource_slice("n1-gpus", GPU, [shared], node="n1")
+    plan = lone(want(1, capacity=asked), node("n1"), pool)
+    assert said(plan).endswith(f"it wants 1 device; 1 never has so much {name} for one request")
+    assert numbers(plan)["capacity"] == {name: 1}
+
+
+def test_devices_that_several_nodes_reach_go_to_the_members_that_fit_wherever_these_are() -> None:
+    """The third member would be alone on its node, and the devices are gone all the same."""
+    fabric = resource_slice("fabric", GPU, [device("a"), device("b")], everywhere=True)
+    plan = gang(3, want(), *(node(f"n{i}", cpu=1) for i in range(3)), fabric)
+    assert said(plan) == (
+        "there are devices for 2 of 3 members; request gpu of claim gpus: it wants 1 device; 2 go to the "
+        "members that fit"
+    )
 
 
 def test_partitions_whose_counters_others_have_are_told() -> None:

@@ -48,6 +48,8 @@ class Funnel:
     """To other members of the group."""
     short: Counter[str] = field(default_factory=Counter)
     """Too little is left of a capacity."""
+    beyond: Counter[str] = field(default_factory=Counter)
+    """They never give a request so much of a capacity, or do not have it."""
     spent: Counter[str] = field(default_factory=Counter)
     """Too little is left of a counter: other partitions of the same hardware are in use."""
     left: int = 0
@@ -195,7 +197,8 @@ class _Counting:
             found.in_use += before
             found.promised += not before
         elif lacking := self.stock.lacks(self.ask, device):
-            found.short[lacking] += 1
+            never = consumption(self.ask.capacity, device.capacity, {}) is None
+            (found.beyond if never else found.short)[lacking] += 1
         elif spent := self.stock.spent(pool, device):
             found.spent[spent] += 1
         else:

@@ -22,7 +22,7 @@ from maitred.cluster.nodes import NODE_NAME, Codes, Ints, Mask
 from maitred.cluster.selection import in_any_term
 from maitred.cluster.supply.fit import Company, Fit, Quota, Room
 from maitred.cluster.supply.interface import Lift, Supply
-from maitred.model.devices.claims import MOST_DEVICES
+from maitred.model.devices.claims import MOST_CONSUMERS, MOST_DEVICES
 
 PLENTY = 2**31
 LOOKS = 50
@@ -309,8 +309,9 @@ class DeviceSupply(Supply):
             for need in self.load.shape(shape).devices:
                 if need.claim and need.spec:
                     shared.setdefault(need.claim, (need.spec, []))[1].append(position)
-                if need.claim and need.consumers < UNLIMITED:
-                    limits.setdefault(need.claim, (need.consumers, []))[1].append(position)
+                if need.claim and need.consumers < UNLIMITED:  # nobody else uses it in an empty cluster
+                    left = need.consumers if self.load.occupied else MOST_CONSUMERS
+                    limits.setdefault(need.claim, (left, []))[1].append(position)
         for consumers, positions in limits.values():
             everywhere: Codes = np.zeros(len(self.load.nodes.names), dtype=np.int32)
             use = tuple(int(position in positions) for position in range(len(shapes)))
