@@ -153,7 +153,8 @@ class StateQuestions:
         budgets, budget_sets = seats.budgets.view()
         groups, awaited = self._views(storage)
         device_classes = class_of_resources(tables[DeviceClass])
-        nodes, (used, fixed) = self.nodes.beside_classes(frozenset(device_classes)), seats.nodes.load()
+        inventory, (used, fixed) = pods.devices.inventory.view(), seats.nodes.load()
+        nodes = self.nodes.beside_claims(frozenset(device_classes), lambda: inventory.instead_of_plugins)
         return Snapshot(
             nodes=nodes,
             used=used,
@@ -180,7 +181,7 @@ class StateQuestions:
             operated=tables.operated(),
             group_api=self.group_makers.view(),
             device_classes=device_classes,
-            inventory=pods.devices.inventory.view(),
+            inventory=inventory,
             allocated=pods.devices.allocated.view(),
         )
 
