@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from maitred.verify import verify
 from tests.decide.reading import categories, detail, entry, verdict
 from tests.oracle.builders import Obj, node, pod, pod_group, pods
 from tests.oracle.device_builders import (
@@ -412,6 +413,30 @@ def test_a_taint_that_is_tolerated_or_not_asked_for_is_in_nobodys_way() -> None:
     assert categories(lone(other, node("n1"), ill)) == ["Devices"]
 
 
+def test_devices_that_vanished_from_their_slices_are_told_and_no_proof() -> None:
+    """The node has had three, of which one is in use and not published any more."""
+    vanished = holder("a", "n1", "gpu-2")
+    objects = [*CLASSES, node("n1"), gpus("n1", 2), claim_template("t", want(3)), *vanished]
+    objects.append(pod("g", 1, spec={"resourceClaims": [use("gpus", template="t")]}))
+    plan = decide(objects)
+    assert verify(objects, plan, None) == []
+    assert (categories(plan), verdict(plan)) == (["Devices", "Health"], "Waiting")
+    told_ = "1 device that claims have is not published any more: gpu-2 of pool n1"
+    assert said(plan, "Health") == told_
+    lost = {"driver": GPU, "pool": "n1", "device": "gpu-2"}
+    assert (detail(plan, "Health")["gone"], detail(plan, "Health")["goneDevices"]) == ([lost], 1)
+    detail(plan, "Health")["gone"] = [{**lost, "device": "gpu-1"}]
+    assert [breach.law for breach in verify(objects, plan, None)] == [7]
+
+
+def test_a_pool_that_vanished_with_its_driver_is_told_to_those_who_want_its_class() -> None:
+    vanished = holder("a", "n1", "gpu-0", "gpu-1")
+    plan = lone(want(), node("n1"), node("n2"), gpus("n2", 1), *holder("b", "n2", "gpu-0"), *vanished)
+    assert said(plan, "Health").endswith("not published any more: gpu-0 of pool n1, gpu-1 of pool n1")
+    others = claim_spec(exactly("nic", wish("nic")))
+    assert categories(lone(others, node("n1"), gpus("n1", 1), *holder("a", "n1", "gpu-7"))) == ["Devices"]
+
+
 # ---- never
 
 
@@ -425,4 +450,6 @@ def test_what_others_have_or_is_tainted_or_not_made_yet_is_not() -> None:
     tainted = lone(want(2), node("n1"), gpus("n1", 2, taints=["unhealthy:NoSchedule"]))
     no_class = lone(claim_spec(exactly("gpu", wish("tpu"))), node("n1"), gpus("n1", 2))
     no_template = lone(None, node("n1"))
-    assert [verdict(plan) for plan in (in_use, tainted, no_class, no_template)] == ["Waiting"] * 4
+    no_driver = lone(want(2), node("n1"))
+    plans = (in_use, tainted, no_class, no_template, no_driver)
+    assert [verdict(plan) for plan in plans] == ["Waiting"] * 5

@@ -12,7 +12,8 @@ from maitred.cluster.devices.book import Book, Grant, Specs
 from maitred.cluster.devices.consumers import claims_without_users, kept_when_empty
 from maitred.cluster.devices.menus import menu_column, wide_devices
 from maitred.cluster.devices.needs import UNLIMITED, ClaimNeed
-from maitred.cluster.devices.reasons import tainted_for
+from maitred.cluster.devices.pools import DeviceId
+from maitred.cluster.devices.reasons import gone_for, tainted_for
 from maitred.cluster.devices.requests import choices, preferred, program_of
 from maitred.cluster.devices.served import ResourceByClass, nodes_without, served_resources
 from maitred.cluster.devices.shares import FreeShares
@@ -184,15 +185,21 @@ class DeviceSupply(Supply):
             if not menu_column(spec, self.load.nodes, inventory).is_too_dear
         )
 
+    def gone(self, shape: int) -> list[DeviceId]:
+        """Devices that others have by claims, and that are not published any more: pods of a shape might have
+        them, were they well."""
+        specs, snapshot = self.specs(shape), self.load.snapshot
+        return gone_for(specs, snapshot.inventory, snapshot.allocated) if specs else []
+
     def is_open(self, shape: int) -> bool:
-        """Whether it is not known yet what there will be for a shape: a class that it names is not made, or a
-        pool is not published in full."""
+        """Whether it is not known yet what there will be for a shape: a class that it names is not made, a
+        pool is not published in full or not any more, or no driver has published anything."""
         inventory, specs = self.load.snapshot.inventory, self.specs(shape)
+        if not specs:
+            return False
         asks = (ask for spec in specs for ask in program_of(spec, inventory).asks)
-        return bool(
-            (specs and inventory.problems)
-            or any(ask.source.device_class_name not in inventory.classes for ask in asks)
-        )
+        unknown = not inventory.pools or inventory.problems or self.gone(shape)
+        return bool(unknown) or any(ask.source.device_class_name not in inventory.classes for ask in asks)
 
     def passes(self, shape: int) -> int:
         return len(self.load.shape(shape).devices) + len(self.served(shape))
