@@ -13,7 +13,7 @@ from .conventions import LANGUAGES
 from .devices import Pools, read_pools
 from .fields import Doc
 from .forms import well_formed
-from .hardware import ANY, broken_devices, unregistered_devices
+from .hardware import ANY, broken_devices, published_devices, unregistered_devices
 from .intree import attached_as
 from .jobs import Job, read_job
 from .owners import API_GROUPS
@@ -243,6 +243,9 @@ def read_cluster(objects: Iterable[Any]) -> Cluster:
         if earlier is not doc.raw and earlier != doc.raw:
             raise doc.error("metadata.name", "given twice, and not the same")
         READERS[kind](cluster, key, doc)
+    for name, resource in published_devices(cluster.device_objects["ResourceSlice"].values()):
+        if name in cluster.nodes:
+            cluster.nodes[name].unregistered.pop(resource, None)
     served = cluster.device_resources.keys()
     for key, pod in cluster.pods.items() if served else ():
         cluster.pods[key] = replace(pod, by_class=frozenset(pod.requests.keys() & served))
