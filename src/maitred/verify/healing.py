@@ -101,11 +101,8 @@ def _kept_for_nothing(case: Case, groups: list[Group], pods: int, until: int | N
     if pods > missing:
         yield f"its quorum lacks {missing}"
     remembered = _remembered(case, groups[0].key)
-    if (
-        not lost
-        and not remembered
-        and not any(_has_failed(case, pod) for group in groups for pod in group.members)
-    ):
+    failed = any(pod.deleting or pod.phase == "Failed" for group in groups for pod in group.members)
+    if not (lost or remembered or failed):
         yield "nothing has failed under it"
     if until is None:
         yield "it is not said until when"
