@@ -4,6 +4,7 @@ A member is lost once its node has been for longer than the grace of the policy,
 that a device of it is unhealthy. Until then nothing has happened: most nodes that fall silent come back.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -11,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from maitred.cluster.snapshot import GroupView, Occupant, ReportedPod, Snapshot
+from maitred.cluster.snapshot import NO_GROUP, GroupView, Occupant, ReportedPod, Snapshot
 from maitred.decide.healing.device_signals import DeviceSignals
 from maitred.decide.healing.judging import HARD, FaultVerdict, hard_faults, verdict_of
 from maitred.decide.healing.members import MemberLook, MemberReader
@@ -42,6 +43,8 @@ class HurtGroup:
     lost: tuple[LostMember, ...]
     failed: tuple[str, ...]
     """The UIDs of pods that hardware has ended: they hold no place, and their members are missing."""
+    unfenced: tuple[str, ...]
+    """Lost nodes with pods of it that were told to leave."""
     working: int
     """Members that run on nodes that are there, or have succeeded."""
     below: bool
@@ -101,12 +104,30 @@ class Losses:
         return due <= self.now
 
     @cached_property
+    def _lost_rows(self) -> list[int]:
+        lost, names = self.lost_nodes, self.snapshot.nodes.names
+        return [row for row, name in enumerate(names) if name in lost] if lost else []
+
+    @cached_property
     def _on_lost_nodes(self) -> Mapping[str, tuple[Occupant, str]]:
         """Pods there that nobody has told to leave."""
         bound, names = self.snapshot.bound, self.snapshot.nodes.names
-        rows = [row for row, name in enumerate(names) if name in self.lost_nodes] if self.lost_nodes else []
-        there = np.flatnonzero(np.isin(bound.node, rows) & ~bound.terminating & ~bound.fixed)
+        there = np.flatnonzero(np.isin(bound.node, self._lost_rows) & ~bound.terminating & ~bound.fixed)
         return {bound.occupants[one].key: (bound.occupants[one], names[bound.node[one]]) for one in there}
+
+    @cached_property
+    def _unfenced(self) -> Mapping[str, tuple[str, ...]]:
+        """Groups with pods that were told to leave nodes which are lost and still there, and these nodes: no
+        kubelet says that the pods have ended, so their names are not free."""
+        snapshot, found = self.snapshot, defaultdict[str, set[str]](set)
+        bound, nodes = snapshot.bound, snapshot.nodes
+        there = np.isin(bound.node, self._lost_rows) & bound.terminating & nodes.alive[bound.node]
+        for one in np.flatnonzero(there).tolist():
+            number = bound.group[one]
+            group = None if number == NO_GROUP else snapshot.seated[number]
+            if group is not None:
+                found[snapshot.tree_of(group.group)].add(nodes.names[bound.node[one]])
+        return {group: tuple(sorted(names)) for group, names in found.items()}
 
     # -- groups ----------------------------------------------------------------------------------------
 
@@ -147,7 +168,8 @@ class Losses:
         nodes = {node: [*own.get(node, ()), *devices.get(node, ())] for node in found.places}
         verdict = verdict_of(found, hard_faults(nodes))
         failed = tuple(self._failed(reports.values()))
-        return HurtGroup(view, lost, failed, len(left.running) + left.succeeded, is_below(left), verdict)
+        unfenced, working = self._unfenced.get(view.group.key, ()), len(left.running) + left.succeeded
+        return HurtGroup(view, lost, failed, unfenced, working, is_below(left), verdict)
 
     def _failed(self, reports: Iterable[ReportedPod]) -> Iterator[str]:
         for report in reports:
