@@ -227,7 +227,7 @@ def read_cluster(objects: Iterable[Any]) -> Cluster:
     seen: dict[tuple[str, str], dict[str, Any]] = {}
     for kind, doc in flatten(objects):
         api_group = doc.text("apiVersion").rpartition("/")[0]
-        if kind in RAW and not api_group:
+        if kind in RAW and not api_group and doc.doc("metadata").text("name"):
             cluster.raw.setdefault((kind, _key("Job" if kind == "ConfigMap" else kind, doc)), doc)
         foreign = kind == "PodGroup" and api_group in FOREIGN_GROUPS
         if foreign or API_GROUPS.get(kind) == api_group:

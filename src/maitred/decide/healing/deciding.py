@@ -22,7 +22,7 @@ from maitred.model.words import counted, moment
 
 
 @dataclass(frozen=True)
-class Healing:
+class HealingOutcome:
     """What one cycle decided about failures."""
 
     decisions: tuple[HealingDecision, ...] = ()
@@ -38,10 +38,10 @@ class Healing:
 
 MOST_NAMED = 3
 OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
-NOTHING_TO_HEAL = Healing()
+NOTHING_TO_HEAL = HealingOutcome()
 
 
-def heal(snapshot: Snapshot, policy: Policy, now: datetime, scheduler: str | None = None) -> Healing:
+def heal(snapshot: Snapshot, policy: Policy, now: datetime, scheduler: str | None = None) -> HealingOutcome:
     """`scheduler`: only groups of this one are decided about."""
     if not (snapshot.reports or snapshot.hurt or snapshot.memory.incidents):
         return NOTHING_TO_HEAL
@@ -54,7 +54,7 @@ class _Healer:
         self.losses = Losses(snapshot, policy, now)
         self.memory = Remembering(snapshot.memory, now, _span(policy.healing.window))
 
-    def heal(self) -> Healing:
+    def heal(self) -> HealingOutcome:
         decisions = list[HealingDecision]()
         lost, whole = dict[str, tuple[LostMember, ...]](), set[str]()
         for group in self.losses.hurt():
@@ -71,7 +71,7 @@ class _Healer:
         held = self._held()
         kept = [view for view in self.snapshot.hurt if view.group.key in held]
         hurt = tuple(as_healed(view, lost.get(view.group.key, ())) for view in kept)
-        return Healing(tuple(decisions), self.memory.changed, held, hurt, self._wake_at(held))
+        return HealingOutcome(tuple(decisions), self.memory.changed, held, hurt, self._wake_at(held))
 
     def _is_ours(self, view: GroupView) -> bool:
         return self.scheduler is None or self.scheduler in view.schedulers
