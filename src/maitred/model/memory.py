@@ -47,7 +47,9 @@ class Incident(Lean, frozen=True, omit_defaults=False):
     """How long room is kept for those that take their places."""
     ended: Timestamp | None = None
     how: str = ""
-    """How it ended."""
+    """How it ended, for people;"""
+    is_whole: bool = False
+    """whether with the quorum at work."""
 
     @property
     def is_open(self) -> bool:

@@ -67,7 +67,7 @@ class Remembering:
         """Of groups that have their quorum again, and of those for which no room is kept any more."""
         for place, one in enumerate(self._incidents):
             if one.is_open and one.group in whole:
-                self._incidents[place] = replace(one, ended=self._now, how=WHOLE)
+                self._incidents[place] = replace(one, ended=self._now, how=WHOLE, is_whole=True)
             elif one.is_open and (one.held_until or one.begun + self._window) <= self._now:
                 self._incidents[place] = replace(one, ended=self._now, how=OVER)
 
