@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from maitred.controllers.policy import PolicyKeeper
 from maitred.kube.client import STRATEGIC_MERGE_PATCH, encode
 from maitred.kube.resources import CONFIG_MAPS, NODES, PODS
-from maitred.model.meta import key_of
 from tests.scenarios.api import Api, Json, eventually
-from tests.scenarios.objects import Group, Job, Pods
+from tests.scenarios.dialect import JOBS, job_body
+from tests.scenarios.objects import Job, Pods
 from tests.scenarios.observer import SeenPod
 from tests.scenarios.stage import SYSTEM_NAMESPACE, Stage, Step
 from tests.scenarios.steps import notes_about, pods_of, size
@@ -183,9 +183,9 @@ async def set_status(stage: Stage, pod: str, status: Json) -> None:
     )
 
 
-def marked(group: Group, rule: str) -> Json:
-    return {"metadata": {"annotations": {"maitred.dev/on-failure": rule}}}
-
-
-def names_of(pods: list[SeenPod]) -> list[str]:
-    return sorted(key_of(pod.metadata) for pod in pods)
+async def create_marked(stage: Stage, job: Job, marks: Mapping[str, str]) -> None:
+    """With these annotations on its pods."""
+    body = job_body(job, stage.dialect)
+    meta = body["spec"]["template"]["metadata"]
+    meta["annotations"] = {**meta.get("annotations", {}), **marks}
+    await stage.api.create(JOBS, body)

@@ -9,20 +9,23 @@ import asyncio
 import logging
 import math
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from maitred.cluster.snapshot import Snapshot
-from maitred.controllers.healing.keeping import MemoryKeeper
+from maitred.controllers.healing.keeping import MemoryKeeper, Outcome
+from maitred.controllers.healing.restarting import Restarter, is_not_accepted
 from maitred.controllers.healing.telling import FailureNotices
+from maitred.controllers.owners.suspensions import Suspensions
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.explain.healing import on_pod
 from maitred.kube.outcomes import Done, RefusalReason, Refused
 from maitred.kube.wire import Condition
 from maitred.kube.writes import Writer
-from maitred.model.plan import LostPod, Plan
+from maitred.model.plan import HealingDecision, LostPod, Plan, Restart
 
 log = logging.getLogger(__name__)
 
@@ -47,22 +50,36 @@ class Retry:
 
 
 @dataclass(slots=True)
-class Dismissal:
-    """A lost member that is to leave."""
+class Departure:
+    """A lost member that is to leave, or an owner all pods of which are."""
 
-    pod: LostPod
-    words: str
+    decision: HealingDecision
+    who: LostPod | Restart
     retry: Retry
+
+    @property
+    def told(self) -> Condition:
+        words = on_pod(self.decision)[:LONGEST_MESSAGE]
+        return Condition("DisruptionTarget", "True", HARDWARE_FAILED, words, datetime.now(UTC))
 
 
 class Healer:
     def __init__(
-        self, mirror: Mirror, writer: Writer, keeper: MemoryKeeper, notices: FailureNotices, metrics: Metrics
+        self,
+        mirror: Mirror,
+        writer: Writer,
+        keeper: MemoryKeeper,
+        suspensions: Suspensions,
+        notices: FailureNotices,
+        metrics: Metrics,
     ) -> None:
         self._mirror, self._writer, self._keeper = mirror, writer, keeper
+        self._restarter = Restarter(mirror, writer, suspensions)
         self._notices, self._metrics = notices, metrics
-        self._wanted: dict[str, Dismissal] = {}
-        """By the UIDs of the pods."""
+        self._wanted: dict[str, Departure] = {}
+        """By the UIDs of the pods, or of their owners."""
+        self._refused: set[str] = set()
+        """UIDs of owners that the API server does not let us suspend."""
         self._memory = Retry()
         self._woken = asyncio.Event()
         keeper.written = notices.written
@@ -74,15 +91,22 @@ class Healer:
             self._mirror.changed.set()
             return
         self._notices.decided(plan.healing)
-        known, wanted = self._wanted, dict[str, Dismissal]()
+        known, self._wanted = self._wanted, {}
         for decision in plan.healing:
-            for pod in decision.pods:
-                if pod.delete:
-                    retry = known[pod.uid].retry if pod.uid in known else Retry()
-                    wanted[pod.uid] = Dismissal(pod, on_pod(decision)[:LONGEST_MESSAGE], retry)
-        self._wanted = wanted
-        if wanted or not self._keeper.is_written:
+            self._want(decision, known)
+        if self._wanted or not self._keeper.is_written:
             self._woken.set()
+
+    def _want(self, decision: HealingDecision, known: Mapping[str, "Departure"]) -> None:
+        restart = decision.restart
+        if restart is not None and restart.uid not in self._refused:
+            retry = known[restart.uid].retry if restart.uid in known else Retry()
+            self._wanted[restart.uid] = Departure(decision, restart, retry)
+            return
+        for pod in decision.pods:
+            if pod.delete or restart is not None:
+                retry = known[pod.uid].retry if pod.uid in known else Retry()
+                self._wanted[pod.uid] = Departure(decision, pod, retry)
 
     async def run(self) -> None:
         while True:
@@ -136,22 +160,39 @@ class Healer:
         one = self._wanted.get(uid)
         if one is None or not self._keeper.is_written:
             return
-        placed = self._mirror.state.placed(one.pod.pod)
-        if placed is None or placed.uid != uid or not placed.owned:
-            self._wanted.pop(uid, None)  # it leaves already, or nobody would make it anew
-            return
-        namespace, _, name = one.pod.pod.partition("/")
-        told = Condition("DisruptionTarget", "True", HARDWARE_FAILED, one.words, datetime.now(UTC))
-        await self._writer.patch_pod_condition(namespace, name, uid, told)
-        outcome = await self._writer.delete_pod(namespace, name, uid)
+        if isinstance(one.who, Restart):
+            what, outcome = f"{one.who.kind} {one.who.owner}", await self._stop(one, one.who)
+        else:
+            what, outcome = f"pod {one.who.pod}", await self._delete(one, one.who)
         if isinstance(outcome, Done):
             self._wanted.pop(uid, None)
-            self._metrics.healed_pods.inc()
-            self._mirror.overlay.dismiss(one.pod.pod, uid)
-            self._mirror.changed.set()
             return
         seconds = one.retry.again()
         log.warning(
-            "pod %s, which has lost its node or its device, could not be deleted; trying again in %g s: %s",
-            *(one.pod.pod, seconds, outcome.message),
+            "group %s, under which hardware failed: %s could not be made to leave; trying again in %g s: %s",
+            *(one.decision.group, what, seconds, outcome.message),
         )
+
+    async def _delete(self, one: Departure, pod: LostPod) -> Outcome:
+        """With its own grace period. The condition first: by it a failure policy of a Job knows that this is
+        no failure of the pod."""
+        placed = self._mirror.state.placed(pod.pod)
+        if placed is None or placed.uid != pod.uid or not placed.owned:
+            return Done()  # it leaves already, or nobody would make it anew
+        namespace, _, name = pod.pod.partition("/")
+        await self._writer.patch_pod_condition(namespace, name, pod.uid, one.told)
+        outcome = await self._writer.delete_pod(namespace, name, pod.uid)
+        if isinstance(outcome, Done):
+            self._metrics.healed_pods.inc()
+            self._mirror.overlay.dismiss(pod.pod, pod.uid)
+            self._mirror.changed.set()
+        return outcome
+
+    async def _stop(self, one: Departure, restart: Restart) -> Outcome:
+        outcome = await self._restarter.stop(one.decision, restart, one.told)
+        if is_not_accepted(outcome):
+            log.warning("%s cannot be suspended, so what was lost is replaced", restart.owner)
+            self._refused.add(restart.uid)
+            self._mirror.state.news.failed(True)
+            self._mirror.changed.set()
+        return outcome

@@ -7,6 +7,7 @@ from maitred.cluster.snapshot import Snapshot
 from maitred.controllers.healing.healer import Healer
 from maitred.controllers.healing.keeping import KIND, MemoryKeeper
 from maitred.controllers.healing.telling import FailureNotices
+from maitred.controllers.owners.suspensions import Suspensions
 from maitred.controllers.scheduling.condition_writer import Teller
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.mirror import Mirror
@@ -34,10 +35,10 @@ class HealingPart:
         self.healer: Healer | None = None
         self._mirror, self._worklist, self._writer = mirror, worklist, writer
 
-    def act(self, teller: Teller, events: Events, metrics: Metrics) -> None:
+    def act(self, suspensions: Suspensions, teller: Teller, events: Events, metrics: Metrics) -> None:
         """From now on what is decided is carried out, and told."""
         self.notices = FailureNotices(self._mirror, teller, events, metrics)
-        self.healer = Healer(self._mirror, self._writer, self.memory, self.notices, metrics)
+        self.healer = Healer(self._mirror, self._writer, self.memory, suspensions, self.notices, metrics)
 
     @property
     def parts(self) -> tuple[Healer | FailureNotices, ...]:

@@ -179,7 +179,7 @@ class SchedulingTerm:
         )
         self._receipts = Receipts(events, teller)
         if not settings.shadow:
-            self._healing.act(teller, events, metrics)
+            self._healing.act(suspensions, teller, events, metrics)
         self._report = Report(mirror, self.verdicts, settings.shadow, lambda: keeper.policy)
         self._bookkeeper = None
         if witnesses.ledger is not None:
