@@ -2,6 +2,7 @@
 
 from tests.decide.healing import LATER, MARK, SINCE, SOON, again, healed, lost, train
 from tests.oracle import builders as b
+from tests.oracle.builders import Obj
 from tests.support import decide
 
 
@@ -143,3 +144,52 @@ def test_a_pod_that_cannot_be_stopped_keeps_its_name_until_its_node_is_fenced() 
     [one] = decide(again([*nodes, *members], plan), None, "2026-01-31T12:02:00Z")["healing"]
     assert "fence the node, with the taint node.kubernetes.io/out-of-service" in one["does"]
     assert one["pods"] == []
+
+
+def test_all_members_of_a_lost_rack_leave_and_room_is_kept_for_all_of_them() -> None:
+    """Before their owner has made others, nobody of the gang runs or waits."""
+    nodes = [lost(f"n{i}", gpu=8) for i in range(1, 5)] + [b.node(f"n{i}", gpu=8) for i in range(5, 9)]
+    before = [*nodes, *train("n1", "n2", "n3", "n4"), b.pod("other", gpu=8, created=-1000)]
+    plan, [one] = healed(before)
+    assert [pod["delete"] for pod in one["pods"]] == [True] * 4
+    assert sorted(hold["node"] for hold in plan["holds"]) == ["n5", "n6", "n7", "n8"]
+    leaving = [*nodes, *train("n1", "n2", "n3", "n4", deleted=True), before[-1]]
+    later = decide(again(leaving, plan), None, "2026-01-31T12:00:01Z")
+    assert sorted(hold["node"] for hold in later["holds"]) == ["n5", "n6", "n7", "n8"]
+    assert later["binds"] == []
+
+
+def test_where_nobody_is_left_the_owner_is_suspended_instead_of_each_pod_deleted() -> None:
+    nodes = [lost(f"n{i}", gpu=8) for i in range(1, 5)] + [b.node(f"n{i}", gpu=8) for i in range(5, 9)]
+    _, [one] = healed([*nodes, b.job("train", 4), *train("n1", "n2", "n3", "n4", created=0)])
+    assert (one["rule"], one["restart"]["pods"]) == ("restart", 4)
+
+
+RESTART: Obj = {"annotations": {MARK: "restart"}}
+
+
+def test_all_members_start_anew_together_if_the_group_asks_for_it() -> None:
+    nodes = [lost("n1", gpu=8), *(b.node(f"n{i}", gpu=8) for i in range(2, 6))]
+    job = b.job("train", 4)
+    plan, [one] = healed([*nodes, job, *train("n1", "n2", "n3", "n4", created=0, **RESTART)])
+    assert (one["rule"], [pod["delete"] for pod in one["pods"]]) == ("restart", [False])
+    stops = {"kind": "Job", "owner": "default/train", "uid": job["metadata"]["uid"], "pods": 4}
+    assert {**one["restart"], "pod": ""} == {**stops, "pod": ""}
+    assert "its Job is suspended, so that 4 pods stop" in one["does"]
+    came_later = [*nodes, job, *train("n5", "n2", "n3", "n4", created=60, **RESTART)]
+    assert decide(again(came_later, plan), None, "2026-01-31T12:02:00Z")["healing"] == []
+
+
+def test_a_group_whose_owner_cannot_be_suspended_is_replaced_and_that_is_said() -> None:
+    nodes = [lost("n1", gpu=8), *(b.node(f"n{i}", gpu=8) for i in range(2, 6))]
+    of_set = train("n1", "n2", "n3", "n4", owner="StatefulSet/train", created=0, **RESTART)
+    _, [one] = healed([*nodes, *of_set])
+    assert (one["restart"], [pod["delete"] for pod in one["pods"]]) == (None, [True])
+    assert one["does"].startswith(
+        "no owner of its members can be suspended, so what was lost is replaced; 1 pod"
+    )
+    shared = [b.job("train", 5), *train("n1", "n2", "n3", "n4", created=0, **RESTART)]
+    beside = b.pod("beside", node="n5", owner="Job/train")
+    _, [one] = healed([*nodes, *shared, beside])
+    assert (one["restart"], [pod["delete"] for pod in one["pods"]]) == (None, [True])
+    assert one["does"].startswith("its owner has pods beside this group")

@@ -15,7 +15,7 @@ STANDALONE = (SOURCE / "verify", SOURCE / "sandbox/apiserver")
 answer for their own names only."""
 KUBERNETES_NOUNS = """
     BudgetStatus Container Job JobSpec JobStatus LeaseSpec Namespace Node NodeCondition NodeStatus Owner Pod
-    PodGroup PodSpec PodStatus ResponseKind SeenPod SeenPodStatus Toleration Workload WorkloadSpec
+    PodGroup PodSpec PodStatus ResponseKind Toleration Workload WorkloadSpec
 """
 """Objects of the API and their parts. Each module that reads one declares the fields that it looks at."""
 

@@ -45,9 +45,14 @@ class Incident(Lean, frozen=True, omit_defaults=False):
     """and their nodes."""
     held_until: Timestamp | None = None
     """How long room is kept for those that take their places."""
+    youngest: Timestamp | None = None
+    """When the last of its members was created, if all of them are started anew: those that came later are
+    not stopped again."""
     ended: Timestamp | None = None
     how: str = ""
-    """How it ended."""
+    """How it ended, for people;"""
+    is_whole: bool = False
+    """whether with the quorum at work."""
 
     @property
     def is_open(self) -> bool:

@@ -128,6 +128,18 @@ class LostPod(Record, frozen=True):
     """Why not."""
 
 
+class Restart(Record, frozen=True):
+    """All members are stopped together by suspending their owner, which is resumed when they fit."""
+
+    kind: str
+    owner: str
+    uid: str
+    pod: str
+    """One of the members that are to be stopped."""
+    pods: int
+    """How many these are."""
+
+
 class HealingDecision(Record, frozen=True):
     """What becomes of a group under which something failed."""
 
@@ -144,6 +156,8 @@ class HealingDecision(Record, frozen=True):
     held_until: str | None = None
     """How long room is kept for members that take the place of others."""
     pods: tuple[LostPod, ...] = ()
+    restart: Restart | None = None
+    """What is yet to be stopped, so that all members start anew together."""
 
 
 class ClaimToMake(Record, frozen=True):

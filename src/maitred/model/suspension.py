@@ -5,7 +5,7 @@ kept in maitred's own namespace, where no tenant can write. What stands on the o
 people: it may be changed, removed or made up, and nothing follows from that.
 """
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import field
@@ -47,6 +47,8 @@ class Suspension(Lean, frozen=True, omit_defaults=False):
     workload_uid: Name = ""
     pod_group: Name = ""
     """The PodGroup that they named, which a Job controller adds and the template does not tell."""
+    cause: Literal["Preemption", "Healing"] = "Preemption"
+    """`Healing`: hardware failed under its pods, and all of them start anew together."""
     scheduler_name: Name = DEFAULT_SCHEDULER
     """Who will seat them when they are back."""
 
@@ -74,6 +76,8 @@ class Suspension(Lean, frozen=True, omit_defaults=False):
         if self.workload:
             how = "deactivated"
             after = f"it is active again as soon as the pods of {self.kind} {self.owner.name} are gone"
+        if self.cause == "Healing":
+            return f"{how} by {self.by} at {at}: hardware failed, and {pods} start anew together; {after}"
         return (
             f"{how} by {self.by} at {at}: {pods} of priority {self.priority} made room for {group} of "
             f"priority {self.preemptor_priority}; {after}"

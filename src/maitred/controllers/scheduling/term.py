@@ -19,6 +19,7 @@ import msgspec
 from maitred.cluster.news import Ends
 from maitred.controllers.answers.backlog import Backlog
 from maitred.controllers.bookkeeping import Bookkeeper, Keeping
+from maitred.controllers.healing.part import HealingPart
 from maitred.controllers.health import ProcessHealth
 from maitred.controllers.owners.returns import Returns
 from maitred.controllers.owners.suspensions import Suspensions
@@ -143,7 +144,11 @@ class SchedulingTerm:
         self._returns = None
         if settings.scheduler is not None and not settings.shadow:
             self._returns = Returns(mirror, self._worklist, suspensions, settings.scheduler)
+        self._healing = HealingPart(
+            mirror, self._worklist, writer, "" if settings.shadow else settings.namespace
+        )
         self._reflectors = list(reflectors(client, served, mirror, self._returns))
+        self._reflectors += self._healing.reflectors(client)
         for reflector in self._reflectors:
             count = partial(getattr, reflector.counts, "lists")
             metrics.lists.labels(reflector.name).set_function(count)
@@ -173,6 +178,8 @@ class SchedulingTerm:
             self._room_order_finished,
         )
         self._receipts = Receipts(events, teller)
+        if not settings.shadow:
+            self._healing.act(suspensions, teller, events, metrics)
         self._report = Report(mirror, self.verdicts, settings.shadow, lambda: keeper.policy)
         self._bookkeeper = None
         if witnesses.ledger is not None:
@@ -199,6 +206,7 @@ class SchedulingTerm:
                 assumed_pods=lambda: mirror.overlay.assumed,
                 short_groups=self._repair.short,
                 contested_devices=lambda: len(mirror.device_claims.contested),
+                hurt_groups=self._healing.hurt,
                 waiting_groups=self._report.waiting,
                 not_in_ledger=self._records_dropped,
                 ledger_failing=self._ledger_failing,
@@ -209,7 +217,8 @@ class SchedulingTerm:
         await self._synced()
         if not self._settings.shadow:
             self._notices.catch_up()
-            for part in (self._binder, self._evicter, self._receipts, self._notices, self._repair):
+            parts = (self._binder, self._evicter, self._receipts, self._notices, self._repair)
+            for part in (*parts, *self._healing.parts):
                 tasks.create_task(part.run())
             if self._reclaimer is not None:
                 await self._reclaimer.look()
@@ -262,7 +271,8 @@ class SchedulingTerm:
 
     def _loop(self) -> SchedulingLoop:
         shadow = self._settings.shadow
-        actors: tuple[PlanListener, ...] = () if shadow else (self._evicter, self._repair)
+        acting = () if shadow else (self._evicter, self._repair)
+        actors: tuple[PlanListener, ...] = (*acting, self._healing)
         tellers: tuple[PlanFollower, ...] = (self._report,) if shadow else (self._notices, self._report)
         if self._bookkeeper is not None:
             tellers = (*tellers, self._bookkeeper)

@@ -1,7 +1,8 @@
 """What is remembered of failures, from one decision to the next: when each began, and how it ended."""
 
+import math
 from collections.abc import Set
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from msgspec.structs import replace
 
@@ -60,6 +61,7 @@ class Remembering:
                 uids=(*(one.uid for one in group.lost), *group.failed),
                 nodes=tuple(sorted({one.node for one in group.lost})),
                 held_until=until,
+                youngest=_youngest(group) if rule == "restart" else None,
             )
         )
 
@@ -67,7 +69,7 @@ class Remembering:
         """Of groups that have their quorum again, and of those for which no room is kept any more."""
         for place, one in enumerate(self._incidents):
             if one.is_open and one.group in whole:
-                self._incidents[place] = replace(one, ended=self._now, how=WHOLE)
+                self._incidents[place] = replace(one, ended=self._now, how=WHOLE, is_whole=True)
             elif one.is_open and (one.held_until or one.begun + self._window) <= self._now:
                 self._incidents[place] = replace(one, ended=self._now, how=OVER)
 
@@ -77,3 +79,9 @@ class Remembering:
         kept = [one for one in self._incidents if one.is_open or one.begun > self._now - self._window]
         found = replace(self._before, incidents=tuple(kept[-MOST_INCIDENTS:]))
         return None if found == self._before else found
+
+
+def _youngest(group: HurtGroup) -> datetime | None:
+    """By the clock of the API server. None if the members do not say it."""
+    created = max((member.order[1] for member in group.view.running), default=math.inf)
+    return datetime.fromtimestamp(created, UTC) if math.isfinite(created) else None

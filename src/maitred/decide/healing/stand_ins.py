@@ -24,7 +24,7 @@ def as_healed(view: GroupView, lost: Sequence[LostMember]) -> GroupView:
 
 
 def _shapes(view: GroupView, lost: Sequence[LostMember], missing: int) -> list[int]:
-    """Those that were lost come again; what else is missing is like most of the others."""
+    """Those that were lost, or leave, come again; what else is missing is like most of the others."""
     if missing <= 0:
         return []
     gone, running = {one.pod for one in lost}, view.running_shapes.tolist()
@@ -35,7 +35,7 @@ def _shapes(view: GroupView, lost: Sequence[LostMember], missing: int) -> list[i
     ]
     every = Counter([*running, *view.shapes.tolist()])
     usual = [max(every, key=lambda shape: (every[shape], -shape))] if every else []
-    return (again + usual * missing)[:missing]
+    return [*again, *view.leaving_shapes, *usual * missing][:missing]
 
 
 def _standing_in(view: GroupView, shapes: Sequence[int]) -> LaterMembers:
