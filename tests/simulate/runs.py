@@ -10,7 +10,7 @@ from maitred.model.node import Node, NodeSpec, NodeStatus
 from maitred.model.pod import Container, PodSpec, ResourceRequirements, Resources
 from maitred.model.policy import PREEMPTIVE_ORDERS, SHARING_PLACEMENTS, Level, Policy, Topology
 from maitred.simulate.clock import SECOND, Time
-from maitred.simulate.faults import Breakdown
+from maitred.simulate.faults import Breakdown, Reaction
 from maitred.simulate.jobs import Crew, SimulatedJob, Workload
 from maitred.simulate.loop import RunObserver, Simulation
 from maitred.simulate.nodes import SimulatedNodes
@@ -69,12 +69,20 @@ def play(
     horizon: Time | None = None,
     period: Time = 0,
     watchers: Sequence[RunObserver] = (),
+    reaction: Reaction | None = None,
 ) -> Simulation:
     policy = policy or Policy(topology=Topology((RACK,)))
     workload = tuple(sorted(jobs, key=lambda each: each.arrival))
     floor = SimulatedNodes(nodes, policy, (RACK,))
     loop = Simulation(
-        floor, seater_for(policy, nodes, workload), workload, iter(faults), horizon, period, watchers
+        floor,
+        seater_for(policy, nodes, workload),
+        workload,
+        iter(faults),
+        horizon,
+        period,
+        watchers,
+        reaction=reaction,
     )
     loop.run()
     return loop
@@ -140,9 +148,21 @@ def faults(draw: st.DrawFn, nodes: Sequence[Node]) -> tuple[Breakdown, ...]:
                 repaired=time + draw(st.integers(1, 100)) * SECOND,
                 cause="drawn",
                 device=None if whole else draw(st.floats(0, 1, exclude_max=True)),
+                process=whole and draw(st.booleans()),
+                silent=not whole and draw(st.booleans()),
             )
         )
     return tuple(sorted(found, key=lambda each: each.time))
+
+
+REACTIONS = st.none() | st.builds(
+    Reaction,
+    detection=st.sampled_from((0, 5 * SECOND)),
+    eviction=st.sampled_from((0, 20 * SECOND)),
+    retry=st.sampled_from((0, 3 * SECOND)),
+    relapse=st.sampled_from((10 * SECOND, 40 * SECOND)),
+)
+"""How the cluster learns of faults."""
 
 
 @st.composite

@@ -28,8 +28,14 @@ class SimulatedNode:
     devices: dict[str, int]
     down: int = 0
     """Faults of the whole node that are not repaired yet."""
+    noticed: bool = True
+    """Whether the cluster has noticed that it is down."""
     broken: int = 0
     """Devices out of order."""
+    silent: list[float] = field(default_factory=list)
+    """Devices out of order of which nobody knows. They count as well: those who use them work for a while."""
+    held: int = 0
+    """Thousandths of devices that members take, in all."""
     sitters: dict[SeatedMember, int] = field(default_factory=dict)
     """Members and what each takes of the devices, in the order in which they came."""
     shares: dict[SeatedMember, int] = field(default_factory=dict)
@@ -43,6 +49,13 @@ class SimulatedNode:
     def broken_load(self) -> int:
         """Thousandths of devices that nobody can use for now."""
         return (self.total if self.down else min(self.broken, self.total)) * WHOLE
+
+    @property
+    def overlap(self) -> int:
+        """What is out of order and still held, by the dead."""
+        if not (self.down or self.broken):
+            return 0
+        return max(0, self.held + self.broken_load - self.total * WHOLE)
 
     def reserved(self, promised: int) -> int:
         """What is free of the devices and yet kept, where so much is promised to those who are to come. The
@@ -59,9 +72,19 @@ class SimulatedNode:
         for device, sitters in together.items():
             yield sitters, WHOLE if isinstance(device, int) else self.sitters[device]
 
+    def users_of(self, which: float, working: int) -> list[SeatedMember]:
+        """Who uses one of so many devices that work. Those of the dead are nobody's."""
+        position = which * working * WHOLE
+        for users, load in self.users():
+            if any(member not in group.dead for group, member in users):
+                position -= load
+                if position < 0 < load:
+                    return users
+        return []
+
     def as_it_is(self) -> Node:
         node = self.node
-        if self.down:
+        if self.down and self.noticed:
             return msgspec.structs.replace(
                 node,
                 status=msgspec.structs.replace(node.status, conditions=(SaidCondition("Ready", "Unknown"),)),
@@ -83,6 +106,10 @@ class SimulatedNodes:
         self.total = sum(place.total for place in self.places.values()) * WHOLE
         self.broken = 0
         """Thousandths of devices that nobody can use for now."""
+        self.overlap = 0
+        """Of those, what is held by the dead."""
+        self.silent: dict[str, None] = {}
+        """Nodes with broken devices of which nobody knows."""
         self._levels = levels
         self._named = policy.topology.levels
         limit = grace_limit(policy)
@@ -99,15 +126,17 @@ class SimulatedNodes:
         group.seats[member] = node
         group.sitting += 1
         place = self.places[node]
-        place.sitters[group, member] = group.job.crew_of[member].load
+        place.sitters[group, member] = load = group.job.crew_of[member].load
+        self._hold(place, load)
         if shared is not None:
             place.shares[group, member] = shared
 
     def stand(self, group: SimulatedGroup, member: int) -> None:
         place = self.places[group.seats[member]]
-        del place.sitters[group, member]
+        self._hold(place, -place.sitters.pop((group, member)))
         place.shares.pop((group, member), None)
         group.seats[member] = ""
+        group.dead.discard(member)
         if group.leaving.pop(member, None) is None:
             group.sitting -= 1
 
@@ -130,11 +159,18 @@ class SimulatedNodes:
 
     # -- faults ----------------------------------------------------------------------------------------
 
-    def take_down(self, name: str) -> list[SeatedMember]:
-        """A node breaks. Those who sat there."""
+    def take_down(self, name: str, noticed: bool = True) -> list[SeatedMember]:
+        """A node breaks, and the cluster knows it. Those who sat there."""
         place = self.places[name]
+        place.noticed = noticed or (place.noticed and place.down > 0)
         self._change(place, down=1)
         return list(place.sitters)
+
+    def notice(self, name: str) -> bool:
+        """The cluster notices that a node is down. False: it knew."""
+        place = self.places[name]
+        known, place.noticed = place.noticed, True
+        return not known
 
     def bring_up(self, name: str) -> None:
         self._change(self.places[name], down=-1)
@@ -142,22 +178,44 @@ class SimulatedNodes:
     def break_device(self, name: str, which: float) -> list[SeatedMember]:
         """One of the devices of a node that still work breaks. Those who used it."""
         place = self.places[name]
-        position = which * (place.total - place.broken) * WHOLE
+        working = place.total - place.broken
         self._change(place, broken=1)
-        for users, load in place.users():
-            position -= load
-            if position < 0 < load:
-                return users
-        return []
+        return place.users_of(which, working)
+
+    def break_unnoticed(self, name: str, which: float) -> list[SeatedMember]:
+        """The same, and nobody knows of the device."""
+        place = self.places[name]
+        place.silent.append(which)
+        self.silent[name] = None
+        return place.users_of(which, place.total - place.broken)
+
+    def mend_unnoticed(self, name: str, which: float) -> None:
+        place = self.places[name]
+        place.silent.remove(which)
+        if not place.silent:
+            del self.silent[name]
+
+    def is_on_broken_device(self, group: SimulatedGroup, member: int) -> bool:
+        """Whether it works, for a while, with a device that is out of order and that nothing reports."""
+        place = self.places[group.seats[member]]
+        working = place.total - place.broken
+        return any((group, member) in place.users_of(which, working) for which in place.silent)
 
     def mend_device(self, name: str) -> None:
         self._change(self.places[name], broken=-1)
 
+    def _hold(self, place: SimulatedNode, load: int) -> None:
+        self.overlap -= place.overlap
+        place.held += load
+        self.overlap += place.overlap
+
     def _change(self, place: SimulatedNode, down: int = 0, broken: int = 0) -> None:
         self.broken -= place.broken_load
+        self.overlap -= place.overlap
         place.down += down
         place.broken += broken
         self.broken += place.broken_load
+        self.overlap += place.overlap
 
     # -- a picture -------------------------------------------------------------------------------------
 

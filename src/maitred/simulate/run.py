@@ -36,7 +36,15 @@ def simulate(
     floor = SimulatedNodes(setup.nodes, policy, setup.levels)
     seater = seater_for(policy, setup, seed)
     loop = Simulation(
-        floor, seater, setup.workload, setup.faults, setup.horizon, setup.period, watchers, tick
+        floor,
+        seater,
+        setup.workload,
+        setup.faults,
+        setup.horizon,
+        setup.period,
+        watchers,
+        tick,
+        setup.reaction,
     )
     loop.run()
     return run_of(loop, name, seed, setup.warnings, policy.placement)

@@ -33,7 +33,7 @@ LARGEST = "65+"
 
 NEVER_HERE: tuple[End, ...] = ("impossible", "notArrived")
 """Jobs that no policy can do anything for: their waits say nothing about it."""
-IN_VAIN: tuple[Bucket, ...] = ("incomplete", "lostToEviction", "lostToFailure")
+IN_VAIN: tuple[Bucket, ...] = ("incomplete", "stalled", "lostToEviction", "lostToFailure")
 
 Floats = NDArray[np.float64]
 
