@@ -143,6 +143,7 @@ def outcome_of(group: SimulatedGroup, loop: Simulation) -> JobOutcome:
         failures=group.failures,
         split=group.split,
         astray=group.astray,
+        useful_device_seconds=group.done(group.since if group in loop.ends else loop.now) / SECOND / WHOLE,
         why=why,
     )
 
