@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from maitred.explain.health.judging import FEWEST_NAMESPACES
+from maitred.decide.healing.judging import FEWEST_NAMESPACES
 from maitred.explain.health.naming import about
 from maitred.model.manifest import InputError
 from tests.explain.healths import OLD, RECENT, crew, failed, health_of, hurt, nodes, unwell

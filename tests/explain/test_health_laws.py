@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maitred.explain.health.judging import FEWEST_NAMESPACES
+from maitred.decide.healing.judging import FEWEST_NAMESPACES
 from maitred.explain.redaction.health import health_as_seen_by
 from tests.explain.healths import crew, failed, health_of, hurt
 from tests.explain.whys import why_of

@@ -1,12 +1,13 @@
 """The running load as columns: one row per pod that holds a place on a node."""
 
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from maitred.cluster.snapshot import BoundPods, Occupant
+from maitred.cluster.snapshot import NO_GROUP, BoundPods, Occupant
 
 FREE = -1
 _TYPES = {
@@ -95,6 +96,12 @@ class BoundTable:
             }
         self._height += 1
         return self._height - 1
+
+    def groups_on(self, rows: Sequence[int]) -> list[int]:
+        """The numbers of the groups with members on nodes of these rows."""
+        columns, height = self._columns, self._height
+        there = np.isin(columns["node"][:height], rows)
+        return [int(number) for number in np.unique(columns["group"][:height][there]) if number != NO_GROUP]
 
     def view(self) -> BoundPods:
         taken = np.flatnonzero(self._columns["node"][: self._height] != FREE)

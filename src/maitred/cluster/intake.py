@@ -11,6 +11,7 @@ from maitred.cluster.members import Member, in_milliseconds, order_of, owner_of,
 from maitred.cluster.snapshot import UNKNOWN_TIME, GroupRank, Occupant, Standing
 from maitred.cluster.volumes import claim_names, ephemeral_specs
 from maitred.model.group import MARKS
+from maitred.model.healing import ON_FAILURE, failure_wish
 from maitred.model.membership import KEYS, PodWords, leads, said_by
 from maitred.model.meta import key_of
 from maitred.model.pod import MIRROR, Pod, is_node_bound
@@ -20,7 +21,7 @@ from maitred.model.runtime import EXPECTED_RUNTIME, runtime_of
 T = TypeVar("T")
 MOST_SECONDS = 2**40
 """Of grace. A pod may be given more than a column can count."""
-OF_STANDING = frozenset((*ALL_PROTECTION_MARKS, EXPECTED_RUNTIME))
+OF_STANDING = frozenset((*ALL_PROTECTION_MARKS, EXPECTED_RUNTIME, ON_FAILURE))
 OF_KIN = (KEYS | frozenset((*MARKS, MIRROR))) - OF_STANDING
 """Labels and annotations that are read here, by what they are read for."""
 MOST_REMEMBERED, LONGEST_KIN = 16_384, 1_024
@@ -124,7 +125,8 @@ class Intake:
         runtime = runtime_of(
             pod.metadata, spec.active_deadline_seconds, spec.termination_grace_period_seconds
         )
-        return self.numbered(Standing(rank, spec.scheduler_name, protection, runtime))
+        wish = failure_wish(pod.metadata)
+        return self.numbered(Standing(rank, spec.scheduler_name, protection, runtime, wish))
 
     def numbered(self, standing: Standing) -> tuple[Standing, int]:
         return self._standings.setdefault(standing, (standing, len(self._standings)))

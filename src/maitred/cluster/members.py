@@ -30,6 +30,7 @@ from maitred.cluster.snapshot import (
     Standing,
 )
 from maitred.model.group import Group, Marks
+from maitred.model.healing import NO_WISH
 from maitred.model.job import COMPLETION_INDEX, Ranges
 from maitred.model.membership import (
     ALONE,
@@ -326,6 +327,8 @@ class GroupRecord:
             runtime=runtime,
             owner=_owner(pending),
             overruled=next((m.settled.overruled for m in pending if m.settled.overruled), ""),
+            source=(self.id.source, self.id.key, self.id.uid),
+            wishes=tuple(sorted({m.standing.on_failure for m in unfinished} - {NO_WISH}, key=repr)),
         )
 
     def seated(self) -> SeatedGroup:

@@ -232,6 +232,8 @@ class NodeTable:
         self._features: list[int] = []
         self.unwell: dict[int, Mapping[str, UnwellDevices]] = {}
         """Only of nodes with devices that are unwell."""
+        self.absent: set[str] = set()
+        """Those that pods speak of, and of which there is no Node."""
         self._free_rows: list[int] = []
         self._taint_sets: dict[tuple[Taint, ...], int] = {(): 0}
         self._feature_sets: dict[tuple[str, ...], int] = {(): 0}
@@ -261,6 +263,7 @@ class NodeTable:
     def put(self, node: Node) -> bool:
         """True if anything changed that a decision reads; most updates of a node are heartbeats."""
         row = self.row(node.metadata.name)
+        self.absent.discard(node.metadata.name)
         changed = self._set_amounts(row, allocatable(node))
         taints = self._taint_sets.setdefault(effective_taints(node), len(self._taint_sets))
         images = tuple(self._known_images.setdefault(image, image) for image in node.status.images)
@@ -303,6 +306,7 @@ class NodeTable:
         self.set_unwell(row, {})
         self.allocatable[:, row] = 0
         self._view = None
+        self.absent.add(name)
         self.release(row)
         return True
 
@@ -361,6 +365,7 @@ class NodeTable:
         """Give a row back once neither a Node nor a pod needs it. To views it is a row without a Node, which
         nothing reads; the next view has the next Node or pod that gets it."""
         if not self._alive[row] and not self.used[:, row].any():
+            self.absent.discard(self._names[row])
             del self.rows[self._names[row]]
             self._names[row] = ""
             self._free_rows.append(row)
@@ -372,6 +377,7 @@ class NodeTable:
             row = self._free_rows.pop() if self._free_rows else self._new_row()
             self.rows[name] = row
             self._names[row] = name
+            self.absent.add(name)
             self._view = None
         return row
 

@@ -10,6 +10,7 @@ from maitred.cluster.interning import Interner
 from maitred.cluster.later import LaterTable, LinkedView, members_of
 from maitred.cluster.members import NOT_BOUND, GroupRecord, Member, State, end_of, owner_in_namespace
 from maitred.cluster.news import Ends, News
+from maitred.cluster.reports import ReportTable
 from maitred.cluster.seats import SeatTable
 from maitred.cluster.settling import Settling, Speakers
 from maitred.cluster.snapshot import UNKNOWN_TIME, GroupView
@@ -49,6 +50,7 @@ class PodTable:
         self.groups: dict[GroupId, GroupRecord] = {}
         self.waiting: dict[GroupId, GroupRecord] = {}
         self.later = LaterTable(settling, self.groups, self.intake.member)
+        self.reports = ReportTable()
 
     def put(self, pod: Pod) -> None:
         member = self.intake.member(pod)
@@ -56,6 +58,7 @@ class PodTable:
         if known is not None:
             if known.like(member):
                 self._note_progress(known, member)
+                self._note_reports(pod, known)
                 return
             member.crew = self._settling.crew(member.said)
             self._note_end(known, member)
@@ -64,6 +67,7 @@ class PodTable:
             member.crew = self._settling.crew(member.said)
         self.members[member.key] = member
         self._add(member)
+        self._note_reports(pod, member)
 
     def put_node(self, node: Node) -> bool:
         """Whether that is news."""
@@ -72,13 +76,20 @@ class PodTable:
         news = seats.nodes.put(node)
         if len(seats.nodes.resources) > known:
             seats.charge_more(self.members.values(), known)
+        self._news.version += self.reports.put_node(node)
         return news
+
+    def delete_node(self, name: str) -> bool:
+        """Whether it was there."""
+        self._news.version += self.reports.delete_node(name)
+        return self.seats.nodes.delete(name)
 
     def delete(self, key: str) -> None:
         member = self.members.pop(key, None)
         if member is not None:
             self._note_end(member, None)
             self._remove(member)
+            self._news.version += self.reports.delete_pod(key)
 
     def depart(self, key: str, leaving: bool) -> None:
         """A pod on a node is on its way out from now on, or is so no longer."""
@@ -94,6 +105,7 @@ class PodTable:
         for member in members:
             self._remove(member)
             self._add(member)
+            self.reports.move_pod(member)
         return [member.key for member in members]
 
     def describe_again(self, crew: Speakers) -> None:
@@ -124,6 +136,9 @@ class PodTable:
         known.working, known.started, known.checkpoint, known.due, known.grace = now
         if known.bound_row != NOT_BOUND:
             self.seats.bound.set_progress(known.bound_row, *now)
+
+    def _note_reports(self, pod: Pod, member: Member) -> None:
+        self._news.version += self.reports.put_pod(pod, member)
 
     def _note_end(self, known: Member, member: Member | None) -> None:
         if self.ends is not None and known.bound_row != NOT_BOUND:
@@ -178,6 +193,15 @@ class PodTable:
         if record is None:
             record = self.groups[id] = GroupRecord(id)
         return record
+
+    # -- what may have failed --------------------------------------------------------------------------
+
+    def on_hurting_nodes(self) -> set[GroupId]:
+        """The groups with members on nodes that are lost, gone or about to go."""
+        seats = self.seats
+        names = seats.nodes.absent | self.reports.hurting
+        rows = [seats.nodes.rows[name] for name in names if name in seats.nodes.rows]
+        return seats.groups.ids(seats.bound.groups_on(rows)) if rows else set()
 
     # -- for a snapshot --------------------------------------------------------------------------------
 

@@ -1,10 +1,10 @@
 """What others ask of the state, between changes: single answers, and the snapshot that `decide` reads."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypeVar
 
 from maitred.cluster.groupapi import GroupMakers
-from maitred.cluster.members import State
+from maitred.cluster.members import GroupRecord, State
 from maitred.cluster.news import Ends, News
 from maitred.cluster.nodes import Ints, NodeView
 from maitred.cluster.pods import PodTable
@@ -16,6 +16,7 @@ from maitred.cluster.volumes import StorageView
 from maitred.model.devices.classes import DeviceClass, class_of_resources
 from maitred.model.job import Job
 from maitred.model.membership import POD_GROUP, GroupId, sorting_key
+from maitred.model.memory import HOME, MEMORY, HealthMemory, MemoryObject, memory_of
 from maitred.model.objects import Namespace, Object
 from maitred.model.operators.kueue import KueueWorkload
 from maitred.model.policy import Workloads
@@ -152,6 +153,8 @@ class StateQuestions:
         storage = self.storage
         budgets, budget_sets = seats.budgets.view()
         groups, awaited = self._views(storage)
+        memory = memory_of(tables[MemoryObject].get(f"{HOME}/{MEMORY}"))
+        hurt = self._hurt(storage, memory)
         device_classes = class_of_resources(tables[DeviceClass])
         nodes, (used, fixed) = self.nodes.beside_classes(frozenset(device_classes)), seats.nodes.load()
         return Snapshot(
@@ -165,6 +168,9 @@ class StateQuestions:
             shapes=tuple(pods.interner.shapes),
             groups=groups,
             awaited=awaited,
+            hurt=hurt,
+            reports=pods.reports.view(),
+            memory=memory,
             namespaces={name: labels_of(item) for name, item in tables[Namespace].items()},
             storage=storage,
             claims_in_use=pods.claims.in_use(),
@@ -184,20 +190,49 @@ class StateQuestions:
             allocated=pods.devices.allocated.view(),
         )
 
+    def _hurt(self, storage: StorageView, memory: HealthMemory) -> tuple[GroupView, ...]:
+        """Groups that do not wait, and of which something may have failed, by what nodes and pods report and
+        by what is remembered. Where nothing is reported, nothing is looked at."""
+        pods, trees = self._pods, self._trees
+        found = {*pods.reports.view().pods, *pods.on_hurting_nodes()}
+        for one in memory.incidents:
+            if one.is_open:
+                id = GroupId(*one.source)
+                found.update([id] if id in pods.groups else trees.leaves_of(id))
+        waiting = {trees.id_of(id) for id in pods.waiting} if found else ()
+        hurt = [id for id in found if id in pods.groups and trees.id_of(id) not in waiting]
+        return self._views_of((pods.groups[id] for id in hurt), storage) if hurt else ()
+
     def _views(self, storage: StorageView) -> tuple[tuple[GroupView, ...], tuple[GroupView, ...]]:
         """Every group that waits, by name; before others of its name, a tree. And the groups of which no pod
         waits, and for which room is kept."""
+        trees = self._trees
+        records = [record for record in self._pods.waiting.values() if not trees.holds(record.id)]
+        alone = self._alone(records, storage)
+        awaited = tuple(self._pods.linked(alone, storage))
+        return self._with_trees(alone, self._pods.waiting.values(), storage), awaited
+
+    def _views_of(self, records: Iterable[GroupRecord], storage: StorageView) -> tuple[GroupView, ...]:
+        """Of groups and of the trees that some of them are in, by name."""
+        every = list(records)
+        alone = self._alone((record for record in every if not self._trees.holds(record.id)), storage)
+        return self._with_trees(alone, every, storage)
+
+    def _alone(self, records: Iterable[GroupRecord], storage: StorageView) -> dict[GroupId, GroupView]:
+        ordered = sorted(records, key=lambda record: sorting_key(record.id))
+        return {record.id: self._pods.view(record, storage) for record in ordered}
+
+    def _with_trees(
+        self, alone: Mapping[GroupId, GroupView], records: Iterable[GroupRecord], storage: StorageView
+    ) -> tuple[GroupView, ...]:
         pods, trees = self._pods, self._trees
 
         def leaf(key: str) -> GroupView | None:
             record = pods.groups.get(GroupId(POD_GROUP, key))
             return None if record is None or not record.members else pods.view(record, storage)
 
-        records = sorted(pods.waiting.values(), key=lambda record: sorting_key(record.id))
-        alone = {record.id: pods.view(record, storage) for record in records if not trees.holds(record.id)}
-        awaited = tuple(pods.linked(alone, storage))
         roots = sorted({trees.id_of(record.id).key for record in records if trees.holds(record.id)})
         if not roots:
-            return tuple(alone.values()), awaited
+            return tuple(alone.values())
         every = [*trees.views(roots, leaf), *alone.values()]
-        return tuple(sorted(every, key=lambda one: one.group.key)), awaited
+        return tuple(sorted(every, key=lambda one: one.group.key))

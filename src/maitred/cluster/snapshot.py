@@ -17,9 +17,14 @@ from maitred.cluster.parts import Parts, root_of
 from maitred.cluster.volumes import StorageView, VolumeNeed
 from maitred.model.budget import PodDisruptionBudget
 from maitred.model.group import Composite, Group
+from maitred.model.healing import NO_WISH, FailureWish
 from maitred.model.job import Job
+from maitred.model.membership import GroupId
+from maitred.model.memory import NO_MEMORY, HealthMemory
 from maitred.model.needs import Needs
+from maitred.model.node import Node
 from maitred.model.objects import Object
+from maitred.model.pod import Pod
 from maitred.model.policy import Workloads
 from maitred.model.priority import PriorityClass
 from maitred.model.protection import Protection
@@ -72,6 +77,7 @@ class Standing:
     scheduler: str
     protection: Protection
     runtime: Runtime = NOT_SAID
+    on_failure: FailureWish = NO_WISH
 
 
 class Occupant(msgspec.Struct, frozen=True, gc=False):
@@ -236,6 +242,10 @@ class GroupView:
     have, or infinity where that is not known. None if no room is kept."""
     owned_by: str = ""
     """The kind and the key of the owner, if it creates pods once others are scheduled or ready."""
+    source: tuple[str, str, str] = ("", "", "")
+    """The id by which the state knows it."""
+    wishes: tuple[FailureWish, ...] = ()
+    """What its members ask for if hardware fails under them."""
 
     @property
     def coming(self) -> int:
@@ -255,6 +265,31 @@ class GroupView:
         return max(0, self.group.quorum - len(self.running) - self.succeeded)
 
 
+@dataclass(frozen=True, slots=True)
+class ReportedPod:
+    """A pod of which something is reported that may be a fault. Of the pod only that is kept."""
+
+    pod: Pod
+    index: int
+    """Of the member in its group; NO_INDEX if it has none."""
+    owned: bool
+    """It has a controller, which makes another one in its place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reports:
+    nodes: Mapping[str, Node] = field(default_factory=dict)
+    """Nodes that tell of trouble, by name."""
+    pods: Mapping[GroupId, tuple[ReportedPod, ...]] = field(default_factory=dict)
+    """Pods that do, by the groups that they are recorded with."""
+
+    def __bool__(self) -> bool:
+        return bool(self.nodes or self.pods)
+
+
+NOTHING_REPORTED = Reports()
+
+
 @dataclass(frozen=True)
 class Snapshot:
     nodes: NodeView
@@ -270,6 +305,10 @@ class Snapshot:
     groups: tuple[GroupView, ...]
     awaited: tuple[GroupView, ...] = ()
     """Groups of which no pod is there that waits, and for which room is kept."""
+    hurt: tuple[GroupView, ...] = ()
+    """Groups of which no pod waits, and of which something may have failed."""
+    reports: Reports = NOTHING_REPORTED
+    memory: HealthMemory = NO_MEMORY
     namespaces: Mapping[str, Labels] = field(default_factory=dict)
     storage: StorageView = field(default_factory=StorageView)
     claims_in_use: Mapping[str, tuple[int, ...]] = field(default_factory=dict)

@@ -143,7 +143,7 @@ class ClusterState(StateQuestions):
         if kind is Pod:
             self._pods.delete(key)
         elif kind is Node:
-            if self._pods.seats.nodes.delete(key):
+            if self._pods.delete_node(key):
                 self._node_changed(key)
         elif kind is PodGroup:
             self.group_makers.put(key, None)

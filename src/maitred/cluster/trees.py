@@ -16,6 +16,7 @@ from maitred.cluster.members import NOT_CREATED
 from maitred.cluster.parts import Branch, Parts, root_of
 from maitred.cluster.snapshot import GroupView
 from maitred.model.group import Composite, Group, TopologyRequest
+from maitred.model.healing import NO_WISH, FailureWish
 from maitred.model.membership import POD_GROUP, GroupId
 from maitred.model.runtime import NOT_SAID, together
 
@@ -64,6 +65,11 @@ class Trees:
         if found is None:
             found = self._roots[parent] = root_of(parent, self.composites)
         return found
+
+    def leaves_of(self, id: GroupId) -> list[GroupId]:
+        """The PodGroups of a tree."""
+        found = self.below(id.key) if id.source == COMPOSITE_POD_GROUP else ()
+        return [GroupId(POD_GROUP, key) for key in found]
 
     def put_group(self, key: str, group: Group | None) -> bool:
         """A PodGroup is there, has changed, or is gone. Whether that is news of a tree."""
@@ -174,6 +180,8 @@ class _Composer:
             owner=owners.pop() if len(owners) == 1 else "",
             overruled=next((view.overruled for view in views if view.overruled), ""),
             parts=parts,
+            source=(COMPOSITE_POD_GROUP, self.root, ""),
+            wishes=_union_of_wishes(views),
             members_by_leaf=tuple(0 if view is None else view.members for _, view in self.order),
         )
 
@@ -269,6 +277,11 @@ def _joined(columns: Iterable[tuple]) -> tuple:  # type: ignore[type-arg]
 
 def _union(columns: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
     return tuple(sorted({value for column in columns for value in column}))
+
+
+def _union_of_wishes(views: Iterable[GroupView]) -> tuple[FailureWish, ...]:
+    found = {view.group.on_failure for view in views}.union(*(view.wishes for view in views))
+    return tuple(sorted(found - {NO_WISH}, key=repr))
 
 
 def _padded(columns: list[tuple[tuple, int]], nothing: object) -> tuple:  # type: ignore[type-arg]

@@ -182,6 +182,8 @@ class _Cycle:
             return bool(group.ask.shapes) and bool(ask.need)
         if ask.need and not group.promised:
             self._promise(group)
+        if not group.promised and group.key in self.record.healing.held_until:
+            self._hold(group)  # what it could not take yet stays kept
         if alike is not None and not (group.promised or group.exhausted):
             self._in_vain.add(alike)
         return False
@@ -248,12 +250,19 @@ class _Cycle:
         """
         self.record.moment += 1
         if self.record.keeps_room_for(group.view):
-            group.reserved = self.promises.room_for(self.trial, group.preemptor)
+            group.reserved = self._room_for(group)
             held = self.promises.hold(self.trial, group.ask, group.reserved)
         else:
             held = self.promises.hold_promised(self.trial, group.preemptor)
         if held:
             self.record.note_places(group, held)
+
+    def _room_for(self, group: TriedGroup) -> Assignment:
+        """For members that take the places of lost ones also where it is not enough for all of them yet."""
+        whole = self.promises.room_for(self.trial, group.preemptor)
+        if whole or group.key not in self.record.healing.held_until:
+            return whole
+        return self.promises.some_room_for(self.trial, group.preemptor)
 
     def _let_go(self, group: TriedGroup) -> None:
         for entry in group.held:

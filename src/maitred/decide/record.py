@@ -4,6 +4,7 @@ The cycle writes it while it gives every group its turn. Verdicts and all later 
 is explained is what was decided.
 """
 
+import math
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -17,6 +18,8 @@ from maitred.decide.ask import Ask, Assignment, ask_of
 from maitred.decide.budget import Budget
 from maitred.decide.context import Context
 from maitred.decide.diagnose import Ahead, Diagnosis, Grounds
+from maitred.decide.healing.deciding import heal
+from maitred.decide.healing.stand_ins import as_healed
 from maitred.decide.hindsight import Hindsight
 from maitred.decide.levels import known_levels
 from maitred.decide.preemption.promises import Preemptor, Promises
@@ -195,7 +198,8 @@ class CycleRecord:
         self.budget = Budget(scope.rotation, self.context.meter, policy.search.steps)
         self.trial = Trial.of(snapshot, self.context.meter)
         """The cluster with all that the cycle has given away so far."""
-        self.promises = Promises(snapshot, self.context, now)
+        self.promises = Promises(snapshot, self.context, now, self.room_kept_until)
+        self.healing = heal(snapshot, policy, now, scope.scheduler)
         self.grounds = Grounds(snapshot, self.context)
         self.moment = 0
         """Every attempt to seat a group, and every place that is held, has its own."""
@@ -203,12 +207,13 @@ class CycleRecord:
         """Those that are decided, in the order of the snapshot."""
         self.bystanders = list[TriedGroup]()
         """They are not decided, but were promised places, which they keep."""
-        for view in snapshot.groups:
+        for view in map(self._as_healed, snapshot.groups):
             if self._is_decided(view):
                 self.groups.append(self._new(view))
             elif view.nominated or self.keeps_room_for(view):
                 self.bystanders.append(self._new(view))
-        self.bystanders += [self._new(view) for view in snapshot.awaited if self.keeps_room_for(view)]
+        awaited = (*snapshot.awaited, *self.healing.hurt)
+        self.bystanders += [self._new(view) for view in awaited if self.keeps_room_for(view)]
 
     def _is_ours(self, view: GroupView) -> bool:
         scheduler = self.scope.scheduler
@@ -219,12 +224,23 @@ class CycleRecord:
         return self._is_ours(view) and (groups is None or view.group.key in groups)
 
     def keeps_room_for(self, view: GroupView) -> bool:
-        """Whether room is kept for it because those that come before it have their places, for as long as the
-        policy says."""
+        """Whether room is kept for it, for as long as the policy says: because those that come before it have
+        their places, or because it has lost members."""
+        return self.room_kept_until(view) > self.now.timestamp()
+
+    def room_kept_until(self, view: GroupView) -> float:
+        """In seconds since 1970; infinity where it is not known when that began."""
+        healed = self.healing.held_until.get(view.group.key)
+        if healed is not None:
+            return healed.timestamp()
         if view.kept_from is None or not self._is_ours(view):
-            return False
-        seconds = (milliseconds(self.context.policy.workloads.keep_room) or 0) / 1000
-        return self.now.timestamp() < view.kept_from + seconds
+            return -math.inf
+        return view.kept_from + (milliseconds(self.context.policy.workloads.keep_room) or 0) / 1000
+
+    def _as_healed(self, view: GroupView) -> GroupView:
+        lost = self.healing.leaving.get(view.group.key, ())
+        kept = view.group.key in self.healing.held_until
+        return as_healed(view, lost, kept) if lost or kept else view
 
     def _new(self, view: GroupView) -> TriedGroup:
         return TriedGroup.of(view, screen(view, self.snapshot, self.context))

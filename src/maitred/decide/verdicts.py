@@ -32,7 +32,7 @@ from maitred.model.plan import (
     Verdict,
     VolumeChoice,
 )
-from maitred.model.words import counted
+from maitred.model.words import counted, moment
 
 
 class Verdicts:
@@ -70,10 +70,18 @@ class Verdicts:
             claims=self._claims,
             holds=tuple(self._holds()),
             groups=tuple(chain.from_iterable(map(self.with_parts, groups, verdicts))),
-            wake_at=None if promises.wake_at is None else not_before(promises.wake_at),
+            healing=self.record.healing.decisions,
+            memory=self.record.healing.memory,
+            wake_at=self._wake_at(),
             search_exhausted=self.exhausted,
             warnings=tuple(sorted(warnings.union(promises.warnings()))),
         )
+
+    def _wake_at(self) -> str | None:
+        healing, promises = self.record.healing.wake_at, self.record.promises.wake_at
+        times = [] if promises is None else [promises]
+        times += [] if healing is None else [round(healing.timestamp() * 1000)]
+        return not_before(min(times)) if times else None
 
     def _binds(self, group: TriedGroup, places: Assignment) -> list[Bind]:
         names, pods, uids = self.record.snapshot.nodes.names, group.view.pods, group.view.uids
@@ -83,17 +91,30 @@ class Verdicts:
     @cached_property
     def _kept_room(self) -> dict[str, str]:
         """What is kept for groups that come next, in words, by the groups."""
-        kept = (group for group in self.record.everyone if group.view.kept_from is not None)
-        return {group.key: _words_of_room(group) for group in kept if group.reserved}
+        found = dict[str, str]()
+        for group in self.record.everyone:
+            if group.reserved and group.key in self.record.healing.held_until:
+                rooms = counted(len(group.reserved), "member")
+                found[group.key] = (
+                    f"room for {rooms} of {group.key} is kept, because hardware failed under it"
+                )
+            elif group.reserved and group.view.kept_from is not None:
+                found[group.key] = _words_of_room(group)
+        return found
 
     def _holds(self) -> Iterator[KeptRoom]:
         """Room that is kept for pods that are not there, by group and node."""
         names, rooms = self.record.snapshot.nodes.names, Counter[tuple[str, str, str]]()
+        held = self.record.healing.held_until
         for group in self.record.everyone:
             for member, row in group.reserved:
                 rooms[group.comes_as(member), names[row], group.view.owned_by] += 1
         for (key, node, owner), pods in sorted(rooms.items()):
-            yield KeptRoom(key, node, pods, owner)
+            until = held.get(key)
+            if until is None:
+                yield KeptRoom(key, node, pods, owner)
+            else:
+                yield KeptRoom(key, node, pods, owner, "Healing", moment(int(until.timestamp())))
 
     def _as_served(self) -> list[TriedGroup]:
         seated = (group for group in self.record.groups if group.seated)

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from maitred.model.healing import NO_WISH, ON_FAILURE, FailureWish, failure_wish
 from maitred.model.job import Ranges
 from maitred.model.meta import Lean, ObjectMeta, contradiction, key_of, own_mark, said_under
 from maitred.model.objects import Object
@@ -163,6 +164,7 @@ class Group(Lean, frozen=True):
     """Who leaves with a member: as many as the quorum makes leave, all members, or none."""
     protection: Protection = UNPROTECTED
     runtime: Runtime = NOT_SAID
+    on_failure: FailureWish = NO_WISH
     exists: bool = True
     origin: str = ""
     """Where its quorum is said, in words; empty for a pod on its own."""
@@ -214,7 +216,7 @@ class Marks(Lean, frozen=True):
 
 
 TOPOLOGY_MARKS = (TOPOLOGY_REQUIRED, TOPOLOGY_PREFERRED, SLICE_SIZE, SLICE_TOPOLOGY)
-MARKS = (GROUP, MIN_COUNT, GANG, *TOPOLOGY_MARKS, *PROTECTION_MARKS, EXPECTED_RUNTIME)
+MARKS = (GROUP, MIN_COUNT, GANG, *TOPOLOGY_MARKS, *PROTECTION_MARKS, EXPECTED_RUNTIME, ON_FAILURE)
 """Labels and annotations of ours that mean something."""
 NO_MARKS = Marks()
 _OF_GROUPS = frozenset((MIN_COUNT, *TOPOLOGY_MARKS))
@@ -259,6 +261,7 @@ def group_from_pod_group(declared: PodGroup) -> Group:
         disruption=disruption(spec.disruption_mode),
         protection=protection_of(declared.metadata),
         runtime=runtime_of(declared.metadata),
+        on_failure=failure_wish(declared.metadata),
         origin=f"PodGroup {key_of(declared.metadata)}",
         problems=tuple(problems),
         warnings=tuple(warnings),

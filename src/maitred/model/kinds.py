@@ -17,6 +17,7 @@ from maitred.model.devices.classes import DeviceClass
 from maitred.model.devices.slices import DeviceTaintRule, ResourceSlice
 from maitred.model.group import CompositePodGroup, PodGroup, Workload
 from maitred.model.job import Job
+from maitred.model.memory import MemoryObject
 from maitred.model.node import Node
 from maitred.model.objects import Namespace, Object
 from maitred.model.operators.jobset import JobSet, TrainJob
@@ -170,6 +171,7 @@ KINDS = (
     Kind(PodGroup, SCHEDULING, WORKLOADS, "podgroups", optional=True),
     Kind(CompositePodGroup, SCHEDULING, WORKLOADS, "compositepodgroups", optional=True, effect=Effect.RULES),
     Kind(Workload, SCHEDULING, WORKLOADS, "workloads", optional=True, watched=False),
+    Kind(MemoryObject, "", ONE, "configmaps", watched=False, called="ConfigMap"),
     Kind(TrainingRuntime, *TRAINER, "trainingruntimes", optional=True, watched=False),
     Kind(
         ClusterTrainingRuntime,

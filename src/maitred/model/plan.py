@@ -5,6 +5,8 @@ from typing import Any, Literal
 from msgspec import field
 
 from maitred.model.categories import Category
+from maitred.model.healing import FailureRule
+from maitred.model.memory import HealthMemory
 from maitred.model.meta import Lean
 from maitred.model.policy import API_VERSION
 from maitred.model.words import counted
@@ -108,7 +110,40 @@ class KeptRoom(Record, frozen=True):
     node: str
     pods: int
     owner: str
-    """The kind and the key of who creates them once others are scheduled or ready."""
+    """The kind and the key of who creates them once others are scheduled or ready; else empty."""
+    cause: Literal["Later", "Healing"] = "Later"
+    """`Healing`: members were lost, and these take their places."""
+    until: str | None = None
+
+
+class LostPod(Record, frozen=True):
+    """A member that holds its place and does not work any more."""
+
+    pod: str
+    uid: str
+    node: str
+    delete: bool
+    """Whether it is told to leave, with the grace period that it asks for: it is never removed by force."""
+    why: str = ""
+    """Why not."""
+
+
+class HealingDecision(Record, frozen=True):
+    """What becomes of a group under which something failed."""
+
+    group: str
+    rule: FailureRule
+    """What is done by; `none` if nothing is done."""
+    family: str
+    certainty: str
+    words: str
+    """What failed,"""
+    does: str
+    """and what is done about it, or why nothing is."""
+    since: str | None = None
+    held_until: str | None = None
+    """How long room is kept for members that take the place of others."""
+    pods: tuple[LostPod, ...] = ()
 
 
 class ClaimToMake(Record, frozen=True):
@@ -178,6 +213,9 @@ class Plan(Record, frozen=True):
     claims: tuple[ClaimAllocation, ...] = ()
     holds: tuple[KeptRoom, ...] = ()
     groups: tuple[GroupVerdict, ...] = ()
+    healing: tuple[HealingDecision, ...] = ()
+    memory: HealthMemory | None = None
+    """What is to be remembered of failures from now on; None if nothing of that has changed."""
     wake_at: str | None = None
     search_exhausted: bool = False
     warnings: tuple[str, ...] = ()

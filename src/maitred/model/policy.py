@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from maitred.model.duration import milliseconds
+from maitred.model.healing import FailureRule
 from maitred.model.meta import Lean
 from maitred.model.node import HEALTH_TAINTS, Taint
 from maitred.model.pod import Resources
@@ -50,6 +51,20 @@ class NodeTemplate(Setting, frozen=True):
 
 class Health(Setting, frozen=True):
     taints: tuple[str, ...] = ()
+
+
+class Healing(Setting, frozen=True):
+    """What becomes of groups when hardware fails under them."""
+
+    on_failure: FailureRule = "replace"
+    """For groups that do not say themselves; groups of one are left to Kubernetes."""
+    grace: str = "60s"
+    """How long a node may be lost before its members count as lost."""
+    hold: str = "10m"
+    """How long room is kept for what takes the place of lost members."""
+    most: Annotated[int, msgspec.Meta(ge=1, le=1_000)] = 5
+    """How often a group is healed within `window`, before it is left alone."""
+    window: str = "1h"
 
 
 class Devices(Setting, frozen=True):
@@ -149,6 +164,7 @@ class Policy(Setting, frozen=True):
     nodes: Nodes = Nodes()
     node_templates: tuple[NodeTemplate, ...] = ()
     health: Health = Health()
+    healing: Healing = Healing()
     devices: Devices = Devices()
     search: Search = Search()
     preemption: Preemption = Preemption()

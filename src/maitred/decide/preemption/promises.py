@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 
@@ -79,10 +79,14 @@ class Deal:
 class Promises:
     """What one cycle promises. `leaving` grows with every group for which others must go."""
 
-    def __init__(self, snapshot: Snapshot, context: Context, now: datetime) -> None:
+    def __init__(
+        self, snapshot: Snapshot, context: Context, now: datetime, kept_until: Callable[[GroupView], float]
+    ) -> None:
+        """`kept_until` tells how long room is kept for a group, in seconds since 1970."""
         self.snapshot, self.context = snapshot, context
         self.now = round(now.timestamp() * 1000)
         self.leaving: Mask = leaving_pods(snapshot, grace_limit(context.policy), self.now).copy()
+        self._kept_until = kept_until
         self.exhausted = False
         self.wake_at: int | None = None
         """In milliseconds: when time alone may allow what it forbids now."""
@@ -202,17 +206,21 @@ class Promises:
         """Pods that are not there have no places of their own: where there is room for all of it, once those
         who leave have left."""
         ask = only_quorum(preemptor.ask)
-        found = attempt(self._once_left(trial), ask, self.context, self.context.steps())
-        if found is None:
-            return []
         self._wake_when_over(preemptor.view)
-        return quorum_of(ask, found)
+        found = attempt(self._once_left(trial), ask, self.context, self.context.steps())
+        return [] if found is None else quorum_of(ask, found)
+
+    def some_room_for(self, trial: Trial, preemptor: Preemptor) -> Assignment:
+        """The same where there is not room for all of it: for as many as there is."""
+        ask = only_quorum(preemptor.ask)
+        some = replace(ask, need=1, parts=None)
+        return attempt(self._once_left(trial), some, self.context, self.context.steps()) or []
 
     def _wake_when_over(self, view: GroupView) -> None:
         """Once the time is over for which room is kept, others may have it."""
-        seconds = milliseconds(self.context.policy.workloads.keep_room) or 0
-        if view.kept_from is not None and math.isfinite(view.kept_from):
-            self._wake(round(view.kept_from * 1000) + seconds)
+        until = self._kept_until(view)
+        if math.isfinite(until):
+            self._wake(round(until * 1000))
 
     # -- those who are leaving anyway ------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ devices' worth of work is not done: after as many hours as the break-even says, 
 device-hours than those who would have left had to lose.
 """
 
+import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -111,7 +112,7 @@ def _if_allowed(survey: Survey, preemptor: Preemptor) -> list[Eviction]:
 
 def _find(survey: Survey, context: Context, preemptor: Preemptor) -> list[Eviction] | str:
     """Who leaves for it, or why nobody does."""
-    promises = Promises(survey.snapshot, context, survey.situation.now)
+    promises = Promises(survey.snapshot, context, survey.situation.now, lambda view: -math.inf)
     promises.leaving |= survey.leaving
     found = promises.find(survey.trial.on(survey.snapshot.nodes), preemptor, list)
     return found if isinstance(found, str) else list(promises.evictions())

@@ -7,11 +7,13 @@ from itertools import groupby
 
 from msgspec.structs import replace
 
+from maitred.decide.healing.device_signals import DeviceSignals
+from maitred.decide.healing.judging import hard_faults, suspicion
+from maitred.decide.healing.members import HealthMembers, MemberReader, blamed
 from maitred.explain.health.answer import FleetHealth, GroupHealth, Ignored, NodeHealth, UnknownCondition
-from maitred.explain.health.devices import DeviceSignals
-from maitred.explain.health.judging import group_health, hard_faults, node_health, suspicion
+from maitred.explain.health.judged import group_health, node_health
 from maitred.explain.health.look import FleetLook
-from maitred.explain.health.members import HealthMembers, MemberSurvey, blamed
+from maitred.explain.health.members import MemberSurvey
 from maitred.explain.situation import Situation
 from maitred.explain.why.names import Names
 from maitred.explain.why.seen import Seen
@@ -37,8 +39,8 @@ def health(situation: Situation, look: FleetLook) -> FleetHealth:
         on_nodes[name] = [clocks.checked(one) for one in (*own, *devices.on_nodes.get(name, ()))]
     names = Names(situation.snapshot, Seen(look.pods, (), look.groups))
     known = node_names(situation) | reports.keys()
-    survey = MemberSurvey(situation.snapshot, names, on_nodes, devices, known, situation.now)
-    groups = list(survey.groups())
+    reader = MemberReader(on_nodes, devices, known, situation.now)
+    groups = list(MemberSurvey(situation.snapshot, names, reader).groups())
     for group in groups:
         group.signals = [clocks.checked(one) for one in group.signals]
     add_reported(on_nodes, groups)

@@ -7,9 +7,12 @@ from datetime import UTC, datetime
 from maitred.model.health.signals import Certainty, Evidence, Family, Kind, Signal
 from maitred.model.health.tables import (
     CONDITION_ROWS,
+    NOTICE_LABELS,
     NOTICE_ROWS,
     NOTICES,
     TAINT_ROWS,
+    WHEN_FALSE,
+    WHEN_TRUE,
     ConditionRow,
     NoticeRow,
 )
@@ -47,6 +50,20 @@ def node_signals(node: Node, closing: Collection[str] = ()) -> NodeReport:
     )
     found = (*_readiness(node), *_conditions(node), *_taints(node, closing), *_notices(node))
     return NodeReport(found, unknown)
+
+
+def tells_of_trouble(node: Node) -> bool:
+    """Whether there may be a signal, whatever taints the policy counts."""
+    spec, status = node.spec, node.status
+    if spec.taints or spec.unschedulable or not NOTICE_LABELS.isdisjoint(node.metadata.labels):
+        return True
+    return any(one.status != _well(one.type) for one in status.conditions if _is_known(one.type))
+
+
+def _well(condition: str) -> str:
+    """The status of a condition that says nothing bad."""
+    row = CONDITION_ROWS.get(condition)
+    return WHEN_TRUE if condition == READY or (row is not None and row.bad == WHEN_FALSE) else WHEN_FALSE
 
 
 def _is_known(type: str) -> bool:

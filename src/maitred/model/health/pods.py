@@ -134,6 +134,27 @@ def pod_signals(pod: Pod, now: datetime) -> list[Signal]:
     return found if ended else [*found, *_devices(pod)]
 
 
+def tells_of_trouble(pod: Pod) -> bool:
+    """Whether there may be a signal, now or later, but for that of a pod which takes long to start."""
+    status = pod.status
+    if status.phase == "Failed":
+        return True
+    if not pod.spec.node_name or status.phase == "Succeeded":
+        return False
+    every = (*status.init_container_statuses, *status.container_statuses)
+    return any(_may_be_bad(one) for one in every) or _condition(pod, "DisruptionTarget") is not None
+
+
+def _may_be_bad(status: ContainerStatus) -> bool:
+    held, ended, before = status.state.waiting, status.state.terminated, status.last_state.terminated
+    return (
+        (held is not None and (held.reason in HELD_UP or held.reason == CRASHING))
+        or (ended is not None and (ended.exit_code != 0 or ended.reason not in ("", "Completed")))
+        or before is not None
+        or any(one.health in FAULTY for said in status.allocated_resources_status for one in said.resources)
+    )
+
+
 def _signal(
     pod: Pod, said: SignalRow, since: Timestamp | None, evidence: Evidence, words: str = ""
 ) -> Signal:

@@ -141,6 +141,10 @@ LOSING: tuple[Kind, ...] = ("NotReady", "Unreachable", "Closed")
 """Of nodes whose pods do not work, or are not known to."""
 
 
+HURTING: tuple[Kind, ...] = (*LOSING, "Spot", "Maintenance", "Removal")
+"""Signals of a node that reach every group with members on it."""
+
+
 class NoticeRow(NamedTuple):
     """By which a cloud, or who adds and removes nodes, says beforehand that a node will go."""
 
@@ -218,4 +222,5 @@ NOTICES = (
         "cluster autoscaler",
     ),
 )
+NOTICE_LABELS = frozenset(row.key for row in NOTICES if row.place == "label")
 NOTICE_ROWS = {(row.place, row.key): row for row in NOTICES}

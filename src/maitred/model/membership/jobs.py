@@ -18,6 +18,7 @@ from maitred.model.group import (
     positive,
     topology_request,
 )
+from maitred.model.healing import failure_wish
 from maitred.model.job import Job, Ranges, failed_indexes, succeeded_indexes
 from maitred.model.membership.conventions import all_marks
 from maitred.model.membership.words import said_by
@@ -56,6 +57,7 @@ def group_from_job(job: Job, rule: JobsRule) -> Group | None:
         topology=topology,
         protection=protection_of(job.metadata),
         runtime=runtime_of(job.metadata),
+        on_failure=failure_wish(job.metadata),
         origin=origin,
         completed=succeeded_indexes(job),
         queue=marks.queue,

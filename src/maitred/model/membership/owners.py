@@ -12,6 +12,7 @@ import msgspec
 
 from maitred.model import kinds
 from maitred.model.group import EACH_JOB, GANG, MIN_COUNT, Group, Marks, no_count, positive, topology_request
+from maitred.model.healing import failure_wish
 from maitred.model.membership.conventions import all_marks
 from maitred.model.membership.jobs import filled
 from maitred.model.membership.source import (
@@ -216,6 +217,7 @@ def _group(owners: tuple[Object, ...], key: str, number: int) -> tuple[Group, bo
         disruption=_disruption(owners[0]),
         protection=protection_of(about),
         runtime=runtime_of(about),
+        on_failure=failure_wish(about),
         origin=origin,
         done=stage.done,
         queue=marks.queue,

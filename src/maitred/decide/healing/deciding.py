@@ -1,0 +1,190 @@
+"""One decision for each group that hardware has failed under: what is done, what is kept, and until when.
+
+`heal` is a pure function of a snapshot, a policy and a time. What it must know of earlier is in the memory of
+the snapshot, which it hands on changed. A decision speaks of the whole group; nothing is ever decided for one
+member of it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from maitred.cluster.snapshot import GroupView, Snapshot
+from maitred.decide.healing.losses import HurtGroup, Losses, LostMember
+from maitred.decide.healing.remembering import Remembering
+from maitred.decide.healing.stand_ins import as_healed
+from maitred.model.duration import milliseconds
+from maitred.model.healing import NO_WISH, ON_FAILURE, FailureRule
+from maitred.model.memory import HealthMemory
+from maitred.model.plan import HealingDecision, LostPod
+from maitred.model.policy import Policy
+from maitred.model.words import counted, moment
+
+
+@dataclass(frozen=True)
+class Healing:
+    """What one cycle decided about failures."""
+
+    decisions: tuple[HealingDecision, ...] = ()
+    memory: HealthMemory | None = None
+    """What is to be remembered from now on; None if that is what was remembered before."""
+    leaving: Mapping[str, tuple[LostMember, ...]] = field(default_factory=dict)
+    """Members that count no more, by group: they are told to leave."""
+    held_until: Mapping[str, datetime] = field(default_factory=dict)
+    """Groups for which room is kept."""
+    hurt: tuple[GroupView, ...] = ()
+    """Of these, the ones of which no pod waits, as if all that was lost had left."""
+    wake_at: datetime | None = None
+    """When time alone may change any of this."""
+
+
+NOTHING_TO_HEAL = Healing()
+
+
+def heal(snapshot: Snapshot, policy: Policy, now: datetime, scheduler: str | None = None) -> Healing:
+    """`scheduler`: only groups of this one are decided about."""
+    if not (snapshot.reports or snapshot.hurt or snapshot.memory.incidents):
+        return NOTHING_TO_HEAL
+    return _Healer(snapshot, policy, now, scheduler).heal()
+
+
+class _Healer:
+    def __init__(self, snapshot: Snapshot, policy: Policy, now: datetime, scheduler: str | None) -> None:
+        self.snapshot, self.policy, self.now, self.scheduler = snapshot, policy, now, scheduler
+        self.losses = Losses(snapshot, policy, now)
+        self.memory = Remembering(snapshot.memory, now, _span(policy.healing.window))
+
+    def heal(self) -> Healing:
+        decisions, leaving = list[HealingDecision](), dict[str, tuple[LostMember, ...]]()
+        lost, whole = dict[str, tuple[LostMember, ...]](), set[str]()
+        for group in self.losses.hurt():
+            if not self._is_ours(group.view):
+                continue
+            if not group.lost and not group.below:
+                whole.add(group.key)
+            decision = None if group.key in whole else self._decide(group)
+            if decision is None:
+                continue
+            decisions.append(decision)
+            lost[group.key] = group.lost
+            told = {one.pod for one in decision.pods if one.delete}
+            if told:
+                leaving[group.key] = tuple(one for one in group.lost if one.pod in told)
+        self.memory.end(whole)
+        held = self._held()
+        kept = [view for view in self.snapshot.hurt if view.group.key in held]
+        hurt = tuple(as_healed(view, lost.get(view.group.key, ()), kept=True) for view in kept)
+        return Healing(tuple(decisions), self.memory.changed, leaving, held, hurt, self._wake_at(held))
+
+    def _is_ours(self, view: GroupView) -> bool:
+        return self.scheduler is None or self.scheduler in view.schedulers
+
+    # -- one group -------------------------------------------------------------------------------------
+
+    def _decide(self, group: HurtGroup) -> HealingDecision | None:
+        """None if nothing was lost, and nothing is under way."""
+        rule, problem = self._rule(group)
+        news, open_now = self.memory.unknown(group), self.memory.is_open(group.key)
+        if not news and open_now:
+            return self._goes_on(group)
+        if not news or not (group.lost or group.by_hardware):
+            return None
+        if not group.by_hardware or rule == "none":
+            return self._left_alone(group, problem or self._why_nothing(group))
+        if self.memory.begun(group.key) >= self.policy.healing.most:
+            return self._left_alone(group, self._too_often())
+        self.memory.begin(group, rule, self._hold_end(group))
+        return self._goes_on(group)
+
+    def _rule(self, group: HurtGroup) -> tuple[FailureRule, str]:
+        """What the group asks for. What cannot be read, or contradicts itself, asks to be left alone."""
+        own = group.view.group.on_failure
+        wishes = (own,) if own != NO_WISH else group.view.wishes
+        problem = next((one.problem for one in wishes if one.problem), "")
+        rules = sorted({one.rule for one in wishes if one.rule is not None})
+        if problem:
+            return "none", problem
+        if len(rules) > 1:
+            return "none", f"its members have different values of {ON_FAILURE}: {', '.join(rules)}"
+        return rules[0] if rules else self.policy.healing.on_failure, ""
+
+    def _hold_end(self, group: HurtGroup) -> datetime | None:
+        """Room is kept for the missing quorum only."""
+        return self.now + _span(self.policy.healing.hold) if group.below else None
+
+    def _why_nothing(self, group: HurtGroup) -> str:
+        if group.by_hardware:
+            return f"it is left to itself, as {ON_FAILURE} or the policy says"
+        return "no fault of a node or a device is certain enough to act on"
+
+    def _too_often(self) -> str:
+        healing = self.policy.healing
+        return (
+            f"it was healed {counted(healing.most, 'time')} within {healing.window}, and is left alone now: "
+            f"look at what its nodes have in common"
+        )
+
+    def _goes_on(self, group: HurtGroup) -> HealingDecision:
+        """As the last incident of the group began."""
+        first = self.memory.last(group.key)
+        shrinks = first.rule == "shrink" and not group.below
+        pods = tuple(_lost_pod(one, first.rule, shrinks) for one in group.lost)
+        until = self.memory.open_until(group.key) if group.below else None
+        return HealingDecision(
+            group=group.key,
+            rule=first.rule,
+            family=first.family,
+            certainty="certain" if group.by_hardware else "likely",
+            words=first.words,
+            does=_does(group, pods, until, shrinks),
+            since=_at(first.since),
+            held_until=_at(until),
+            pods=pods,
+        )
+
+    def _left_alone(self, group: HurtGroup, why: str) -> HealingDecision:
+        pods = tuple(LostPod(one.pod, one.uid, one.node, False, why) for one in group.lost)
+        family, certainty, words, _, since = group.verdict
+        return HealingDecision(group.key, "none", family, certainty, words, why, _at(since), None, pods)
+
+    # -- all of them -----------------------------------------------------------------------------------
+
+    def _held(self) -> dict[str, datetime]:
+        keys = {one.group for one in self.memory.open}
+        found = ((key, self.memory.open_until(key)) for key in sorted(keys))
+        return {key: until for key, until in found if until is not None and until > self.now}
+
+    def _wake_at(self, held: Mapping[str, datetime]) -> datetime | None:
+        return min((*self.losses.soon, *held.values()), default=None)
+
+
+def _lost_pod(one: LostMember, rule: FailureRule, shrinks: bool) -> LostPod:
+    """Whether it is told to leave, so that its owner makes another one."""
+    why = ""
+    if shrinks:
+        why = "the group goes on above its quorum without it"
+    elif rule == "hold":
+        why = f"{ON_FAILURE} is hold: Kubernetes deletes it"
+    elif not one.owned:
+        why = "it has no controller that would make it anew: delete it yourself"
+    elif not one.node_exists:
+        why = "its node does not exist any more: Kubernetes deletes it within a minute"
+    return LostPod(one.pod, one.uid, one.node, not why, why)
+
+
+def _does(group: HurtGroup, pods: tuple[LostPod, ...], until: datetime | None, shrinks: bool) -> str:
+    deleted = sum(one.delete for one in pods)
+    said = [f"{counted(deleted, 'pod')} {'is' if deleted == 1 else 'are'} deleted"] if deleted else []
+    if until is not None:
+        missing = group.view.group.quorum - group.working
+        said.append(f"room for {counted(missing, 'member')} is kept until {_at(until)}")
+    said += sorted({one.why for one in pods if one.why})
+    return "; ".join(said) or "its owner makes the missing members anew"
+
+
+def _at(time: datetime | None) -> str | None:
+    return None if time is None else moment(int(time.timestamp()))
+
+
+def _span(text: str) -> timedelta:
+    return timedelta(milliseconds=milliseconds(text) or 0)

@@ -1,0 +1,79 @@
+"""What is remembered of failures, from one decision to the next: when each began, and how it ended."""
+
+from collections.abc import Set
+from datetime import datetime, timedelta
+
+from msgspec.structs import replace
+
+from maitred.decide.healing.losses import HurtGroup
+from maitred.model.healing import FailureRule
+from maitred.model.memory import MOST_INCIDENTS, HealthMemory, Incident
+
+WHOLE, OVER = "its quorum works again", "no place was found in time"
+
+
+class Remembering:
+    """The memory while it changes. `window` is how long what has ended is kept."""
+
+    def __init__(self, memory: HealthMemory, now: datetime, window: timedelta) -> None:
+        self._before, self._now, self._window = memory, now, window
+        self._incidents = list(memory.incidents)
+
+    @property
+    def open(self) -> list[Incident]:
+        return [one for one in self._incidents if one.is_open]
+
+    def _of(self, group: str) -> list[Incident]:
+        return [one for one in self._incidents if one.group == group]
+
+    def begun(self, group: str) -> int:
+        """How often something was done for a group of late."""
+        return sum(one.begun > self._now - self._window for one in self._of(group))
+
+    def open_until(self, group: str) -> datetime | None:
+        """How long room is kept for a group; None if nothing is open, or nothing is kept."""
+        ends = (one.held_until for one in self._of(group) if one.is_open)
+        return max((end for end in ends if end is not None), default=None)
+
+    def is_open(self, group: str) -> bool:
+        return any(one.is_open for one in self._of(group))
+
+    def last(self, group: str) -> Incident:
+        return max(self._of(group), key=lambda one: (one.is_open, one.begun))
+
+    def unknown(self, group: HurtGroup) -> bool:
+        """Whether members were lost that no decision was about."""
+        known = {uid for one in self._of(group.key) for uid in one.uids}
+        return not known.issuperset((*(one.uid for one in group.lost), *group.failed))
+
+    def begin(self, group: HurtGroup, rule: FailureRule, until: datetime | None) -> None:
+        self._incidents.append(
+            Incident(
+                group=group.key,
+                source=group.view.source,
+                begun=self._now,
+                rule=rule,
+                family=group.verdict.family,
+                words=group.verdict.words,
+                since=group.verdict.since,
+                pods=tuple(one.pod for one in group.lost),
+                uids=(*(one.uid for one in group.lost), *group.failed),
+                nodes=tuple(sorted({one.node for one in group.lost})),
+                held_until=until,
+            )
+        )
+
+    def end(self, whole: Set[str]) -> None:
+        """Of groups that have their quorum again, and of those for which no room is kept any more."""
+        for place, one in enumerate(self._incidents):
+            if one.is_open and one.group in whole:
+                self._incidents[place] = replace(one, ended=self._now, how=WHOLE)
+            elif one.is_open and (one.held_until or one.begun + self._window) <= self._now:
+                self._incidents[place] = replace(one, ended=self._now, how=OVER)
+
+    @property
+    def changed(self) -> HealthMemory | None:
+        """What is to be remembered from now on; None if that is what was."""
+        kept = [one for one in self._incidents if one.is_open or one.begun > self._now - self._window]
+        found = replace(self._before, incidents=tuple(kept[-MOST_INCIDENTS:]))
+        return None if found == self._before else found

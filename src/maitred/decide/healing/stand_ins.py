@@ -1,0 +1,51 @@
+"""A group as a cycle sees it while it is healed: without what was lost, and with what is to take its place.
+
+Pods that no owner has made yet are stood in for by members of the same shape, as pods that come later are:
+room is kept for them, and nothing is bound there.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from maitred.cluster.members import NOT_CREATED
+from maitred.cluster.parts import Branch, Parts
+from maitred.cluster.snapshot import NO_INDEX, GroupView, LaterMembers
+from maitred.decide.healing.losses import LostMember, pod_of, without
+
+
+def as_healed(view: GroupView, lost: Sequence[LostMember], kept: bool) -> GroupView:
+    """`lost` count no more; if room is kept, the quorum is asked for as if all of it were there."""
+    left = without(view, lost)
+    if not kept or left.parts is not None or left.later is not None:
+        return left  # of a tree, room is kept for the members that are there
+    shapes = _shapes(view, lost, left.missing - len(left.pods))
+    return replace(left, later=_standing_in(left, shapes)) if shapes else left
+
+
+def _shapes(view: GroupView, lost: Sequence[LostMember], missing: int) -> list[int]:
+    """Those that were lost come again; what else is missing is like most of the others."""
+    if missing <= 0:
+        return []
+    gone, running = {one.pod for one in lost}, view.running_shapes.tolist()
+    again = [
+        shape
+        for member, shape in zip(view.running, running, strict=True)
+        if pod_of(view, member.order[2]) in gone
+    ]
+    every = Counter([*running, *view.shapes.tolist()])
+    usual = [max(every, key=lambda shape: (every[shape], -shape))] if every else []
+    return (again + usual * missing)[:missing]
+
+
+def _standing_in(view: GroupView, shapes: Sequence[int]) -> LaterMembers:
+    group = view.group
+    leaf = Branch(group.key, group.quorum, group.topology, leaf=0)
+    parts = Parts(
+        Branch(group.key, 1, group.topology, (leaf,)),
+        waiting=(0,) * (len(view.pods) + len(shapes)),
+        seated=(0,) * len(view.running),
+        succeeded=(view.succeeded,),
+    )
+    orders = tuple((NO_INDEX, NOT_CREATED, f":{number:05}") for number in range(len(shapes)))
+    return LaterMembers(tuple(shapes), orders, parts, ())

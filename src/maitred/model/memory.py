@@ -1,0 +1,94 @@
+"""What maitred must remember of failures: kept in one object of its own namespace, where no tenant can write.
+
+It is a ConfigMap with the label `maitred.dev/record: health`. A decision reads it like any other object, and
+its Plan has what is to be remembered from now on. What cannot be read is as if it were not there: then only
+what the cluster shows is known.
+"""
+
+from typing import Annotated
+
+import msgspec
+
+from maitred.model.healing import FailureRule
+from maitred.model.meta import Lean, Timestamp
+from maitred.model.objects import Object
+
+HOME = "maitred-system"
+"""Where a dump has the objects of maitred. The scheduler that runs knows its own namespace."""
+MEMORY = "maitred-health"
+CONTENT = "record"
+MOST_INCIDENTS, MOST_SCORES = 500, 1_000
+LONGEST = 900_000
+"""Characters. An API server takes objects of a little more than a megabyte."""
+Name = Annotated[str, msgspec.Meta(max_length=512)]
+
+
+class Incident(Lean, frozen=True, omit_defaults=False):
+    """Something failed under a group, and what was decided about it."""
+
+    group: Name
+    """As it is decided,"""
+    source: tuple[Name, Name, Name]
+    """and as the state knows it: what it comes from, its key, the UID of its owner."""
+    begun: Timestamp
+    rule: FailureRule
+    family: Name
+    words: str
+    """What failed, for people."""
+    since: Timestamp | None = None
+    """Since when it is broken, where anything says so."""
+    pods: tuple[Name, ...] = ()
+    """The members that were lost, by `namespace/name`,"""
+    uids: tuple[Name, ...] = ()
+    """by their UIDs,"""
+    nodes: tuple[Name, ...] = ()
+    """and their nodes."""
+    held_until: Timestamp | None = None
+    """How long room is kept for those that take their places."""
+    ended: Timestamp | None = None
+    how: str = ""
+    """How it ended."""
+
+    @property
+    def is_open(self) -> bool:
+        return self.ended is None
+
+
+class NodeScore(Lean, frozen=True, omit_defaults=False):
+    """How often a node has failed, where older failures count for less."""
+
+    node: Name
+    score: float
+    at: Timestamp
+    """When it was so much."""
+    evidence: tuple[str, ...] = ()
+    """The last failures, in words."""
+    tainted: bool = False
+    """Whether maitred has tainted it."""
+
+
+class HealthMemory(Lean, frozen=True, omit_defaults=False):
+    incidents: tuple[Incident, ...] = ()
+    scores: tuple[NodeScore, ...] = ()
+
+    def __str__(self) -> str:
+        return msgspec.json.encode(self).decode()
+
+
+NO_MEMORY = HealthMemory()
+
+
+class MemoryObject(Object, frozen=True):
+    """A ConfigMap. Of all that there are, only one is read."""
+
+    data: dict[str, str] = {}
+
+
+def memory_of(kept: MemoryObject | None) -> HealthMemory:
+    text = "" if kept is None else kept.data.get(CONTENT, "")
+    if not text or len(text) > LONGEST:
+        return NO_MEMORY
+    try:
+        return msgspec.json.decode(text, type=HealthMemory)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return NO_MEMORY

@@ -1,0 +1,133 @@
+"""One decision for a group under which hardware fails."""
+
+from tests.decide.healing import LATER, MARK, SINCE, SOON, again, healed, lost, train
+from tests.oracle import builders as b
+from tests.support import decide
+
+
+def test_a_member_on_a_lost_node_is_deleted_and_its_room_is_kept() -> None:
+    nodes = [lost("n1", gpu=8), *(b.node(f"n{i}", gpu=8) for i in range(2, 6))]
+    newcomer = b.pod("other", gpu=8)
+    plan, [one] = healed([*nodes, *train("n1", "n2", "n3", "n4"), newcomer])
+    assert one["group"] == "default/train"
+    assert (one["rule"], one["family"]) == ("replace", "Infrastructure")
+    assert [(pod["pod"], pod["delete"]) for pod in one["pods"]] == [("default/train-0", True)]
+    assert one["heldUntil"] == "2026-01-31T12:10:00Z"
+    assert plan["binds"] == []
+    [hold] = plan["holds"]
+    assert (hold["group"], hold["node"], hold["cause"]) == ("default/train", "n5", "Healing")
+    [waiting] = [group for group in plan["groups"] if group["group"] == "default/other"]
+    assert waiting["blockers"][0]["category"] == "Priority"
+    assert "room for 1 member of default/train is kept" in waiting["blockers"][0]["message"]
+
+
+def test_within_the_grace_nothing_changes() -> None:
+    nodes = [lost("n1", gpu=8), *(b.node(f"n{i}", gpu=8) for i in range(2, 6))]
+    plan, found = healed([*nodes, *train("n1", "n2", "n3", "n4"), b.pod("other", gpu=8)], SOON)
+    assert (found, plan["holds"], plan["memory"]) == ([], [], None)
+    assert [bind["node"] for bind in plan["binds"]] == ["n5"]
+    assert plan["wakeAt"] == "2026-01-31T11:59:00Z"
+
+
+def test_what_its_owner_makes_anew_is_seated_before_older_equals() -> None:
+    nodes = [lost("n1", gpu=8), *(b.node(f"n{i}", gpu=8) for i in range(2, 6))]
+    before = [*nodes, *train("n1", "n2", "n3", "n4"), b.pod("other", gpu=8, created=-1000)]
+    plan, _ = healed(before)
+    remade = again([*nodes, *train("", "n2", "n3", "n4"), b.pod("other", gpu=8, created=-1000)], plan)
+    after = decide(remade, None, "2026-01-31T12:00:10Z")
+    assert [(bind["pod"], bind["node"]) for bind in after["binds"]] == [("default/train-0", "n5")]
+
+
+def test_room_is_kept_for_as_long_as_the_policy_says() -> None:
+    nodes = [lost("n1", gpu=8), *(b.node(f"n{i}", gpu=8) for i in range(2, 6))]
+    objects = [*nodes, *train("n2", "n3", "n4", quorum=4), b.pod("other", gpu=8)]
+    plan, _ = healed([*nodes, *train("n1", "n2", "n3", "n4"), b.pod("other", gpu=8)])
+    objects = again(objects, plan)
+    assert decide(objects, None, "2026-01-31T12:09:59Z")["binds"] == []
+    assert decide(objects, None, "2026-01-31T12:10:01Z")["binds"][0]["node"] == "n5"
+
+
+def test_a_higher_rank_may_take_the_room() -> None:
+    nodes = [lost("n1", gpu=8), *(b.node(f"n{i}", gpu=8) for i in range(2, 6))]
+    plan, _ = healed([*nodes, *train("n1", "n2", "n3", "n4"), b.pod("other", gpu=8, priority=9)])
+    assert [bind["node"] for bind in plan["binds"]] == ["n5"]
+
+
+def test_two_nodes_at_once_and_room_for_one() -> None:
+    nodes = [lost("n1", gpu=8), lost("n2", gpu=8), *(b.node(f"n{i}", gpu=8) for i in range(3, 6))]
+    plan, [one] = healed([*nodes, *train("n1", "n2", "n3", "n4"), b.pod("other", gpu=8)])
+    assert [pod["delete"] for pod in one["pods"]] == [True, True]
+    assert [(hold["node"], hold["pods"]) for hold in plan["holds"]] == [("n5", 1)]
+    assert plan["binds"] == []
+
+
+def test_pods_without_a_controller_are_not_deleted() -> None:
+    nodes = [lost("n1", gpu=8), *(b.node(f"n{i}", gpu=8) for i in range(2, 6))]
+    _, [one] = healed([*nodes, *train("n1", "n2", "n3", "n4", owner=None)])
+    assert [pod["delete"] for pod in one["pods"]] == [False]
+    assert "no controller" in one["pods"][0]["why"]
+
+
+def test_a_group_may_ask_to_be_left_alone() -> None:
+    nodes = [lost("n1", gpu=8), *(b.node(f"n{i}", gpu=8) for i in range(2, 6))]
+    members = train("n1", "n2", "n3", "n4", annotations={MARK: "none"})
+    plan, [one] = healed([*nodes, *members, b.pod("other", gpu=8)])
+    assert (one["rule"], one["heldUntil"], plan["holds"]) == ("none", None, [])
+    assert [pod["delete"] for pod in one["pods"]] == [False]
+    assert [bind["node"] for bind in plan["binds"]] == ["n5"]
+
+
+def test_hold_keeps_the_room_and_deletes_nothing() -> None:
+    nodes = [lost("n1", gpu=8), *(b.node(f"n{i}", gpu=8) for i in range(2, 6))]
+    members = train("n1", "n2", "n3", "n4", annotations={MARK: "hold"})
+    plan, [one] = healed([*nodes, *members])
+    assert (one["rule"], [pod["delete"] for pod in one["pods"]]) == ("hold", [False])
+    assert [hold["node"] for hold in plan["holds"]] == ["n5"]
+
+
+def test_an_elastic_group_may_go_on_without() -> None:
+    nodes = [lost("n1", gpu=8), *(b.node(f"n{i}", gpu=8) for i in range(2, 6))]
+    members = train("n1", "n2", "n3", "n4", quorum=3, annotations={MARK: "shrink"})
+    plan, [one] = healed([*nodes, *members])
+    assert (one["rule"], one["heldUntil"], plan["holds"]) == ("shrink", None, [])
+    assert [pod["delete"] for pod in one["pods"]] == [False]
+
+
+def test_surplus_is_made_anew_and_no_room_is_kept_for_it() -> None:
+    nodes = [lost("n1", gpu=8), *(b.node(f"n{i}", gpu=8) for i in range(2, 6))]
+    plan, [one] = healed([*nodes, *train("n1", "n2", "n3", "n4", quorum=3)])
+    assert (one["heldUntil"], plan["holds"]) == (None, [])
+    assert [pod["delete"] for pod in one["pods"]] == [True]
+
+
+def test_what_cannot_be_read_asks_for_nothing() -> None:
+    nodes = [lost("n1", gpu=8), *(b.node(f"n{i}", gpu=8) for i in range(2, 6))]
+    _, [one] = healed([*nodes, *train("n1", "n2", "n3", "n4", annotations={MARK: "panic"})])
+    assert one["rule"] == "none"
+    assert f"{MARK} is 'panic', and must be one of" in one["does"]
+
+
+def test_a_group_of_one_is_left_to_kubernetes() -> None:
+    plan, found = healed([lost("n1", gpu=8), b.pod("lone", gpu=8, node="n1", owner="ReplicaSet/web")])
+    assert (found, plan["memory"]) == ([], None)
+
+
+def test_a_node_that_was_lost_in_the_future_is_a_wrong_clock() -> None:
+    nodes = [lost("n1", "2027-01-01T00:00:00Z", gpu=8), *(b.node(f"n{i}", gpu=8) for i in range(2, 6))]
+    _, found = healed([*nodes, *train("n1", "n2", "n3", "n4")])
+    assert found == []
+
+
+def test_whoever_is_healed_again_and_again_is_left_alone() -> None:
+    nodes = [lost("n1", gpu=8), *(b.node(f"n{i}", gpu=8) for i in range(2, 6))]
+    objects = [*nodes, *train("n1", "n2", "n3", "n4")]
+    policy = {"healing": {"most": 1}}
+    plan, _ = healed(objects, LATER, policy)
+    others = [lost("n2", SINCE, gpu=8), b.node("n1", gpu=8), *(b.node(f"n{i}", gpu=8) for i in range(3, 6))]
+    whole = again([b.node("n1", gpu=8), *nodes[1:], *train("n5", "n2", "n3", "n4", created=10)], plan)
+    plan = decide(whole, policy, "2026-01-31T12:05:00Z")
+    assert plan["memory"]["incidents"][0]["how"] == "its quorum works again"
+    once_more = again([*others, *train("n5", "n2", "n3", "n4", created=10)], plan)
+    [one] = decide(once_more, policy, "2026-01-31T12:06:00Z")["healing"]
+    assert one["rule"] == "none"
+    assert "healed 1 time within 1h" in one["does"]
