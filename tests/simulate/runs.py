@@ -133,7 +133,8 @@ def jobs(draw: st.DrawFn, name: str) -> SimulatedJob:
 
 
 @st.composite
-def faults(draw: st.DrawFn, nodes: Sequence[Node]) -> tuple[Breakdown, ...]:
+def faults(draw: st.DrawFn, nodes: Sequence[Node], of_all_kinds: bool = False) -> tuple[Breakdown, ...]:
+    """`of_all_kinds`: also of processes, and of devices that nothing reports."""
     names = [each.metadata.name for each in nodes]
     found = []
     for _ in range(draw(st.integers(0, 4))):
@@ -148,8 +149,8 @@ def faults(draw: st.DrawFn, nodes: Sequence[Node]) -> tuple[Breakdown, ...]:
                 repaired=time + draw(st.integers(1, 100)) * SECOND,
                 cause="drawn",
                 device=None if whole else draw(st.floats(0, 1, exclude_max=True)),
-                process=whole and draw(st.booleans()),
-                silent=not whole and draw(st.booleans()),
+                process=of_all_kinds and whole and draw(st.booleans()),
+                silent=of_all_kinds and not whole and draw(st.booleans()),
             )
         )
     return tuple(sorted(found, key=lambda each: each.time))

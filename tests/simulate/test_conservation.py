@@ -68,7 +68,7 @@ def test_preemption_in_many_more_runs(data: st.DataObject) -> None:
 def check_rivals(data: st.DataObject) -> None:
     """Evicted members hold their seats for a while, others their places; what is lost is on the receipts."""
     nodes, jobs = data.draw(rivals())
-    broken = data.draw(faults(nodes))
+    broken = data.draw(faults(nodes, of_all_kinds=True))
     policy = Policy(topology=Topology((RACK,)), preemption=data.draw(PREEMPTIONS))
     horizon = data.draw(st.none() | st.integers(1, 500).map(lambda count: count * SECOND))
     period = data.draw(st.sampled_from((0, 10 * SECOND)))
@@ -87,7 +87,7 @@ def check_rivals(data: st.DataObject) -> None:
 
 def check_run(order: Order, placement: Placement, data: st.DataObject) -> None:
     nodes = data.draw(clusters())
-    jobs, broken = data.draw(workloads()), data.draw(faults(nodes))
+    jobs, broken = data.draw(workloads()), data.draw(faults(nodes, of_all_kinds=True))
     policy = Policy(
         order=order,
         placement=placement,
@@ -149,7 +149,7 @@ def check_repeatable(
     broken: Sequence[Breakdown],
     horizon: Time | None,
     period: Time,
-    reaction: Reaction | None,
+    reaction: Reaction | None = None,
 ) -> None:
     again = play(nodes, jobs, policy, broken, horizon, period, reaction=reaction)
     assert run_of(again, "p", 1, ()) == run_of(loop, "p", 1, ())

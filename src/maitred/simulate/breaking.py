@@ -8,7 +8,7 @@ from maitred.simulate.clock import Time
 from maitred.simulate.event_kinds import EventKind
 from maitred.simulate.events import Handler
 from maitred.simulate.faults import Breakdown, Breakdowns, Reaction
-from maitred.simulate.group import SimulatedGroup
+from maitred.simulate.group import Crash, SimulatedGroup
 from maitred.simulate.nodes import SeatedMember
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Breaking:
         if self._reaction is None:
             self._known_at_once(fault)
         elif fault.process:
-            self._end(self._sitters(fault.nodes))
+            self._end(self._sitters(fault.nodes), by_device=False)
         elif fault.device is not None:
             self._break_device(fault, fault.device)
         else:
@@ -122,7 +122,7 @@ class Breaking:
 
     def _notice(self, fault: Breakdown) -> None:
         assert self._reaction is not None
-        self._nodes_changed([node for node in fault.nodes if self._loop.floor.notice(node)])
+        self._nodes_changed([node for node in fault.nodes if self._loop.floor.notice(node, self._loop.now)])
         self._expect_before_repair(fault, self._reaction.eviction, EventKind.TAINT_EVICTION)
 
     def _evict(self, fault: Breakdown) -> None:
@@ -133,15 +133,19 @@ class Breaking:
     def _break_device(self, fault: Breakdown, which: float) -> None:
         floor, (node,) = self._loop.floor, fault.nodes
         if fault.silent:
-            self._end(floor.break_unnoticed(node, which))
+            self._end(floor.break_unnoticed(node, which), by_device=False)
         else:
-            self._end(floor.break_device(node, which))
+            self._end(floor.break_device(node, which), by_device=True)
             self._nodes_changed(fault.nodes)
 
-    def _end(self, sitters: Iterable[SeatedMember]) -> None:
+    def _end(self, sitters: Iterable[SeatedMember], by_device: bool) -> None:
         """Their processes come to an end. That is seen at once, and their owners create them anew soon."""
+        crash = Crash(self._loop.now, by_device)
         for group, members in by_group(sitters).items():
-            self._expect_retry((group, member) for member in self._die(group, members))
+            dying = self._die(group, members)
+            group.crashed.update(dict.fromkeys(dying, crash))
+            self._loop.seater.crashed(group, dying)
+            self._expect_retry((group, member) for member in dying)
 
     def _expect_retry(self, sitters: Iterable[SeatedMember]) -> None:
         assert self._reaction is not None
@@ -168,7 +172,7 @@ class Breaking:
     def _relapse(self, what: tuple[SimulatedGroup, int, int]) -> None:
         group, _, member = what
         if self._loop.floor.is_on_broken_device(group, member):
-            self._end([(group, member)])
+            self._end([(group, member)], by_device=False)
 
     def _revive(self, node: str) -> None:
         """Kubelets start again whatever is still bound to a node that comes back, if there is room for it."""
@@ -181,6 +185,8 @@ class Breaking:
             return
         for group, members in by_group(dead).items():
             group.dead.difference_update(members)
+            for member in members:
+                group.crashed.pop(member, None)
             if group.runs:
                 self._loop.start(group, members)
             else:
@@ -189,6 +195,12 @@ class Breaking:
 
     def _sitters(self, nodes: Iterable[str]) -> list[SeatedMember]:
         return [sitter for node in nodes for sitter in self._loop.floor.places[node].sitters]
+
+    def heal(self, group: SimulatedGroup, members: Sequence[int]) -> None:
+        """They are told to leave. Whoever of them still works, by then, does so no longer."""
+        if any(member not in group.dead for member in members):
+            self._loop.stop(group, "lostToFailure")
+        self._loop.send_away(group, members)
 
     # -- what others do meanwhile --------------------------------------------------------------------------
 

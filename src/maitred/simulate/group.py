@@ -24,6 +24,14 @@ class Phase(Enum):
     OVER = auto()
 
 
+class Crash(NamedTuple):
+    """The end of a member's process, as its kubelet tells of it."""
+
+    at: Time
+    by_device: bool
+    """Whether the kubelet also says that a device of it is unhealthy."""
+
+
 class Stretch(NamedTuple):
     """Work at one speed on the same devices."""
 
@@ -62,6 +70,8 @@ class SimulatedGroup:
     """How many have seats, and keep them."""
     dead: set[int] = field(default_factory=set)
     """Of those, members that have ended or hang, and have not been created anew."""
+    crashed: dict[int, Crash] = field(default_factory=dict)
+    """Of the dead, those whose processes ended on nodes that can tell of it."""
     phase: Phase = Phase.WAITING
     round: int = 0
     """Grows with every interruption: what was expected before it no longer comes true."""

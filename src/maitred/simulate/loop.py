@@ -235,6 +235,9 @@ class Simulation(EventLoop[Time]):
         while moves := self.seater.cycle(self.now):
             for watcher in self._watchers:
                 watcher.moves(self, moves)
+            for loss in moves.losses:
+                self.books.healed_pods += len(loss.members)
+                self._breaking.heal(loss.group, loss.members)
             self.books.note_removals(moves.removals)
             for removal in moves.removals:
                 self._remove(removal)

@@ -10,7 +10,7 @@ from maitred.decide.levels import key_of_level
 from maitred.model.node import Node, allocatable
 from maitred.model.policy import Level, Policy, grace_limit, is_device
 from maitred.model.reports import SaidCondition
-from maitred.simulate.clock import LONGEST, SECOND, Time
+from maitred.simulate.clock import LONGEST, SECOND, Time, moment
 from maitred.simulate.group import Phase, SimulatedGroup
 from maitred.simulate.jobs import WHOLE
 from maitred.simulate.results import FloorPlan, FloorPlanNode
@@ -29,7 +29,9 @@ class SimulatedNode:
     down: int = 0
     """Faults of the whole node that are not repaired yet."""
     noticed: bool = True
-    """Whether the cluster has noticed that it is down."""
+    """Whether the cluster has noticed that it is down,"""
+    noticed_at: Time | None = None
+    """and when. None: at once."""
     broken: int = 0
     """Devices out of order."""
     silent: list[float] = field(default_factory=list)
@@ -87,7 +89,7 @@ class SimulatedNode:
         if self.down and self.noticed:
             return msgspec.structs.replace(
                 node,
-                status=msgspec.structs.replace(node.status, conditions=(SaidCondition("Ready", "Unknown"),)),
+                status=msgspec.structs.replace(node.status, conditions=(self._not_ready(),)),
             )
         if not self.broken:
             return node
@@ -95,9 +97,13 @@ class SimulatedNode:
         for resource, count in self.devices.items():
             gone = min(left, count)
             resources[resource], left = count - gone, left - gone
-        return msgspec.structs.replace(
-            node, status=msgspec.structs.replace(node.status, allocatable=resources)
-        )
+        capacity = node.status.capacity or node.status.allocatable
+        status = msgspec.structs.replace(node.status, allocatable=resources, capacity=capacity)
+        return msgspec.structs.replace(node, status=status)
+
+    def _not_ready(self) -> SaidCondition:
+        since = None if self.noticed_at is None else moment(self.noticed_at)
+        return SaidCondition("Ready", "Unknown", last_transition_time=since)
 
 
 class SimulatedNodes:
@@ -137,6 +143,7 @@ class SimulatedNodes:
         place.shares.pop((group, member), None)
         group.seats[member] = ""
         group.dead.discard(member)
+        group.crashed.pop(member, None)
         if group.leaving.pop(member, None) is None:
             group.sitting -= 1
 
@@ -166,11 +173,13 @@ class SimulatedNodes:
         self._change(place, down=1)
         return list(place.sitters)
 
-    def notice(self, name: str) -> bool:
+    def notice(self, name: str, now: Time) -> bool:
         """The cluster notices that a node is down. False: it knew."""
         place = self.places[name]
-        known, place.noticed = place.noticed, True
-        return not known
+        if place.noticed:
+            return False
+        place.noticed, place.noticed_at = True, now
+        return True
 
     def bring_up(self, name: str) -> None:
         self._change(self.places[name], down=-1)

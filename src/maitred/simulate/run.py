@@ -57,7 +57,7 @@ def seater_for(policy: Policy, setup: Setup, seed: int) -> Seater:
         return SharedDevices(setup.nodes, policy, setup.workload)
     if policy.order in PREEMPTIVE_ORDERS:
         return Displacing(setup.nodes, policy)
-    return WholeGroups(setup.nodes, policy)
+    return WholeGroups(setup.nodes, policy, heals=setup.reaction is not None)
 
 
 def check_jobs(name: str, policy: Policy, workload: Workload) -> None:
@@ -102,6 +102,7 @@ def run_of(
         evicted_pods=books.evicted_pods,
         receipts_device_seconds=books.receipts_device_seconds,
         failures=books.failures,
+        healed_pods=books.healed_pods,
         splits=sum(group.split for group in loop.groups),
         astray=sum(group.astray for group in loop.groups),
         deadlocks=books.deadlocks,

@@ -27,6 +27,7 @@ class RunStatistics:
         self.evicted_pods = 0
         self.receipts_device_seconds = 0.0
         self.failures = 0
+        self.healed_pods = 0
         self.deadlocks = 0
         self.deadlocked_for: Time = 0
         self.picture: FloorPlan | None = None
