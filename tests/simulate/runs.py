@@ -53,12 +53,16 @@ def job(
     )
 
 
-def seater_for(policy: Policy, nodes: Sequence[Node], workload: Workload) -> Seater:
+def seater_for(
+    policy: Policy, nodes: Sequence[Node], workload: Workload, reaction: Reaction | None
+) -> Seater:
     if policy.placement == "pod-by-pod":
         return PodByPod(nodes, 1)
     if policy.placement in SHARING_PLACEMENTS:
         return SharedDevices(nodes, policy, workload)
-    return (Displacing if policy.order in PREEMPTIVE_ORDERS else WholeGroups)(nodes, policy)
+    if policy.order in PREEMPTIVE_ORDERS:
+        return Displacing(nodes, policy)
+    return WholeGroups(nodes, policy, heals=reaction is not None)
 
 
 def play(
@@ -76,7 +80,7 @@ def play(
     floor = SimulatedNodes(nodes, policy, (RACK,))
     loop = Simulation(
         floor,
-        seater_for(policy, nodes, workload),
+        seater_for(policy, nodes, workload, reaction),
         workload,
         iter(faults),
         horizon,

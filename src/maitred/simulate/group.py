@@ -52,6 +52,8 @@ class SimulatedGroup:
     job: SimulatedJob
     number: int
     """Its place in the order of arrival."""
+    owned: bool = False
+    """Whether its pods say that something owns them that creates them anew."""
     seats: list[str] = field(default_factory=list)
     """The node of each member; empty for those who wait."""
     leaving: dict[int, Time] = field(default_factory=dict)

@@ -52,7 +52,7 @@ class Simulation(EventLoop[Time]):
         tick: Callable[[float], None] = lambda fraction: None,
         reaction: Reaction | None = None,
     ) -> None:
-        self._breaking = Breaking(self, faults, reaction)
+        self._breaking, self._reacts = Breaking(self, faults, reaction), reaction is not None
         handlers: dict[EventKind, Handler] = {
             EventKind.FINISH: self._finish,
             EventKind.READY: self._ready,
@@ -153,7 +153,7 @@ class Simulation(EventLoop[Time]):
             self.expect(job.arrival, EventKind.ARRIVAL, job)
 
     def _arrive(self, job: SimulatedJob) -> None:
-        group = SimulatedGroup(job, len(self.groups))
+        group = SimulatedGroup(job, len(self.groups), owned=self._reacts)
         self.groups.append(group)
         self._stir()
         self._expect_next_arrival()

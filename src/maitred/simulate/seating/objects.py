@@ -76,8 +76,8 @@ def written(time: Time) -> str:
     return f"{time / SECOND:.6f}s"
 
 
-def pod(group: SimulatedGroup, member: int, owned: bool = False) -> Pod:
-    """On the node of its seat, if it has one. `owned`: by something that creates it anew."""
+def pod(group: SimulatedGroup, member: int) -> Pod:
+    """On the node of its seat, if it has one."""
     job, leaves = group.job, group.leaving.get(member)
     name = pod_name(job, member)
     spec = msgspec.structs.replace(
@@ -93,7 +93,7 @@ def pod(group: SimulatedGroup, member: int, owned: bool = False) -> Pod:
         creation_timestamp=moment(group.created[member]),
         deletion_timestamp=None if leaves is None else moment(leaves),
         annotations=protection_of(job) if is_lone(job) else NOTHING_SAID,
-        owner_references=(owner(job.name),) if owned else (),
+        owner_references=(owner(job.name),) if group.owned else (),
     )
     return Pod(metadata, spec, status_of(group, member))
 

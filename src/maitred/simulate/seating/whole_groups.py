@@ -136,7 +136,7 @@ class WholeGroups:
 
     def _put_pods(self, group: SimulatedGroup, members: Iterable[int]) -> None:
         for member in members:
-            self.state.apply(Put(pod(group, member, owned=self._heals)))
+            self.state.apply(Put(pod(group, member)))
 
     def _delete_pods(self, group: SimulatedGroup, members: Iterable[int]) -> None:
         for member in members:
