@@ -28,8 +28,6 @@ class Healing:
     decisions: tuple[HealingDecision, ...] = ()
     memory: HealthMemory | None = None
     """What is to be remembered from now on; None if that is what was remembered before."""
-    leaving: Mapping[str, tuple[LostMember, ...]] = field(default_factory=dict)
-    """Members that count no more, by group: they are told to leave."""
     held_until: Mapping[str, datetime] = field(default_factory=dict)
     """Groups for which room is kept."""
     hurt: tuple[GroupView, ...] = ()
@@ -55,7 +53,7 @@ class _Healer:
         self.memory = Remembering(snapshot.memory, now, _span(policy.healing.window))
 
     def heal(self) -> Healing:
-        decisions, leaving = list[HealingDecision](), dict[str, tuple[LostMember, ...]]()
+        decisions = list[HealingDecision]()
         lost, whole = dict[str, tuple[LostMember, ...]](), set[str]()
         for group in self.losses.hurt():
             if not self._is_ours(group.view):
@@ -67,14 +65,11 @@ class _Healer:
                 continue
             decisions.append(decision)
             lost[group.key] = group.lost
-            told = {one.pod for one in decision.pods if one.delete}
-            if told:
-                leaving[group.key] = tuple(one for one in group.lost if one.pod in told)
         self.memory.end(whole)
         held = self._held()
         kept = [view for view in self.snapshot.hurt if view.group.key in held]
-        hurt = tuple(as_healed(view, lost.get(view.group.key, ()), kept=True) for view in kept)
-        return Healing(tuple(decisions), self.memory.changed, leaving, held, hurt, self._wake_at(held))
+        hurt = tuple(as_healed(view, lost.get(view.group.key, ())) for view in kept)
+        return Healing(tuple(decisions), self.memory.changed, held, hurt, self._wake_at(held))
 
     def _is_ours(self, view: GroupView) -> bool:
         return self.scheduler is None or self.scheduler in view.schedulers
