@@ -219,6 +219,11 @@ def test_the_simulate_page_has_every_field_of_a_scenario(
     assert first_column(section("simulate.md", title, "###")) == names
 
 
+def test_the_simulate_page_has_every_field_of_a_reaction() -> None:
+    names = {field.encode_name for field in msgspec.structs.fields(scenario.WrittenReaction)}
+    assert first_column(section("simulate.md", "Reaction", "####")) == names
+
+
 def test_the_compatibility_page_has_every_kind_that_the_sandbox_serves() -> None:
     rows = re.findall(r"^\| `([^`]+)` \| (.*) \|$", section("compatibility.md", "The sandbox"), re.MULTILINE)
     documented = {(version, name) for version, names in rows for name in names.split(", ")}
