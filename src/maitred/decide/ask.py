@@ -24,6 +24,8 @@ class Ask:
     """Members that have a place already; a required domain is theirs."""
     parts: Parts | None = None
     """Of a tree of groups: the part that each member belongs to. Then `need` is a bound: no fewer will do."""
+    avoided: frozenset[int] = frozenset()
+    """Rows of nodes that are taken only if there are no others."""
     distinct: tuple[int, ...] = field(init=False, repr=False, compare=False)
     """The different shapes, in the order in which members have them."""
 
@@ -83,12 +85,12 @@ class Ask:
         return np.array([member.node for member in self.seated], dtype=np.intp)
 
 
-def ask_of(view: GroupView) -> Ask:
+def ask_of(view: GroupView, avoided: frozenset[int] = frozenset()) -> Ask:
     """The members that wait, with at least as many as the quorum lacks; and those that come later, all of
     which are needed with them."""
     shapes, later = tuple(view.shapes.tolist()), view.later
     if later is None:
-        return Ask(shapes, view.orders, view.missing, view.group.topology, view.running, view.parts)
+        return Ask(shapes, view.orders, view.missing, view.group.topology, view.running, view.parts, avoided)
     parts = later.parts
     return Ask(
         (*shapes, *later.shapes),
@@ -97,6 +99,7 @@ def ask_of(view: GroupView) -> Ask:
         parts.root.topology,
         view.running,
         parts,
+        avoided,
     )
 
 

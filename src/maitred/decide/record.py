@@ -90,8 +90,8 @@ class TriedGroup:
     _taken: "Taken | None" = None
 
     @classmethod
-    def of(cls, view: GroupView, screening: Screening) -> "TriedGroup":
-        ask = ask_of(view)
+    def of(cls, view: GroupView, screening: Screening, avoided: frozenset[int]) -> "TriedGroup":
+        ask = ask_of(view, avoided)
         return cls(view, screening, ask, list(range(len(ask.shapes))))
 
     @property
@@ -243,7 +243,8 @@ class CycleRecord:
         return as_healed(view, lost, kept) if lost or kept else view
 
     def _new(self, view: GroupView) -> TriedGroup:
-        return TriedGroup.of(view, screen(view, self.snapshot, self.context))
+        avoided = self.healing.avoided.get(view.group.key, frozenset())
+        return TriedGroup.of(view, screen(view, self.snapshot, self.context), avoided)
 
     @property
     def everyone(self) -> tuple[TriedGroup, ...]:
@@ -296,7 +297,7 @@ class CycleRecord:
             parts = replace(parts, seated=tuple(parts.seated[place] for place in stays))
         group.view = replace(view, running=running, running_shapes=view.running_shapes[stays], parts=parts)
         group.screening = screen(group.view, self.snapshot, self.context)
-        group.ask = ask_of(group.view)
+        group.ask = ask_of(group.view, group.ask.avoided)
 
     # -- what others read ------------------------------------------------------------------------------
 

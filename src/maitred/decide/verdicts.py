@@ -72,6 +72,7 @@ class Verdicts:
             groups=tuple(chain.from_iterable(map(self.with_parts, groups, verdicts))),
             healing=self.record.healing.decisions,
             memory=self.record.healing.memory,
+            taints=self.record.healing.taints,
             wake_at=self._wake_at(),
             search_exhausted=self.exhausted,
             warnings=tuple(sorted(warnings.union(promises.warnings()))),

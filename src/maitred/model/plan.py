@@ -146,6 +146,17 @@ class HealingDecision(Record, frozen=True):
     pods: tuple[LostPod, ...] = ()
 
 
+class NodeTaint(Record, frozen=True):
+    """A taint that a node is to have from now on, or not to have any more. Its effect is NoSchedule."""
+
+    node: str
+    key: str
+    value: str
+    add: bool
+    words: str
+    """Why, with the evidence."""
+
+
 class ClaimToMake(Record, frozen=True):
     """A claim that no template has: for a pod that asks for devices of a class by an extended resource."""
 
@@ -216,6 +227,8 @@ class Plan(Record, frozen=True):
     healing: tuple[HealingDecision, ...] = ()
     memory: HealthMemory | None = None
     """What is to be remembered of failures from now on; None if nothing of that has changed."""
+    taints: tuple[NodeTaint, ...] = ()
+    """Lemons to taint, and nodes that are none any more."""
     wake_at: str | None = None
     search_exhausted: bool = False
     warnings: tuple[str, ...] = ()

@@ -15,6 +15,7 @@ HEALTH_TAINTS = frozenset(
     | {f"node.kubernetes.io/{name}-pressure" for name in ("memory", "disk", "pid")}
     | {"node.kubernetes.io/network-unavailable"}
     | {f"node.cloudprovider.kubernetes.io/{name}" for name in ("uninitialized", "shutdown")}
+    | {"maitred.dev/lemon"}
 )
 PRIORITY = "priority"
 SHORTEST_GRACE = 1000
