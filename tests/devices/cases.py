@@ -324,6 +324,7 @@ CHOICES = [
 # -- access, taints, conditions ------------------------------------------------------------------------------
 
 ADMIN: Obj = {"adminAccess": True}
+LOOKS = [request(name, "gpu", **ADMIN) for name in "rs"]
 UNWELL: Obj = {"taints": [taint()]}
 EXISTS: Obj = {"tolerations": [{"key": "unwell", "operator": "Exists"}]}
 HEALTH = [
@@ -354,6 +355,13 @@ HEALTH = [
         [claim("claim", request("r", "gpu"), request("s", "gpu", **ADMIN))],
         None,
     ),
+    Case(
+        "admin access to one of two in the first request, and the other in the second",
+        [gpus(gpu(), gpu("d1"))],
+        claims(LOOKS[0], TWO[1]),
+        "n1",
+    ),
+    Case("admin access to two", [gpus(gpu(), gpu("d1"))], claims(*LOOKS), "n1"),
     Case(
         "admin access to a shared device in the first request, and a share of it in the second",
         [gpus(gpu(more={"allowMultipleAllocations": True}))],

@@ -238,9 +238,8 @@ class CycleRecord:
         return view.kept_from + (milliseconds(self.context.policy.workloads.keep_room) or 0) / 1000
 
     def _as_healed(self, view: GroupView) -> GroupView:
-        lost = self.healing.leaving.get(view.group.key, ())
-        kept = view.group.key in self.healing.held_until
-        return as_healed(view, lost, kept) if lost or kept else view
+        """What is told to leave by this Plan counts until it leaves, as all that is told to leave does."""
+        return as_healed(view, ()) if view.group.key in self.healing.held_until else view
 
     def _new(self, view: GroupView) -> TriedGroup:
         avoided = self.healing.avoided.get(view.group.key, frozenset())

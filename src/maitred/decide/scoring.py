@@ -1,8 +1,8 @@
 """Which nodes come first when several would do. `docs/design/scoring.md` has the reasons.
 
 The order is one integer per node, compared as a whole: small comes first. From the highest bits down it says:
-pack devices, or lose least of what shares of devices are worth, and keep pods without devices off nodes that
-have some; then the preferences that users state;
+devices that are preferred; pack devices, or lose least of what shares of devices are worth, and keep pods
+without devices off nodes that have some; then the preferences that users state;
 then, for pods without devices, break no idle node while a used one will do; the tightest fit; how often the
 node has failed; the name.
 """
@@ -12,6 +12,7 @@ import numpy as np
 from maitred.cluster.journal import Rows, Selection
 from maitred.cluster.nodes import Ints, Mask, NodeView
 from maitred.cluster.selection import in_term
+from maitred.cluster.supply.devices import DeviceSupply
 from maitred.cluster.trial import Trial
 from maitred.decide.compile import occupied_domains
 from maitred.decide.rules import Rules
@@ -22,7 +23,7 @@ from maitred.model.node import tolerates_all
 from maitred.model.policy import Policy, is_device
 from maitred.model.quantity import PODS
 
-NAME_BITS, FIT_BITS, PREFERENCE_BITS, PACK_BITS = 20, 12, 16, 12
+NAME_BITS, FIT_BITS, PREFERENCE_BITS, PACK_BITS, CHOICE_BITS = 20, 12, 16, 12, 2
 PREFERENCE_RANGE = 1 << (PREFERENCE_BITS - 1)
 
 TAINT_PENALTY = 50
@@ -46,6 +47,9 @@ def seating_order(trial: Trial, shape: int, copies: Ints, rows: Rows, policy: Po
     else:
         pack = device_nodes(nodes, policy)[rows].astype(np.int64)
         fit |= idle_nodes(trial)[rows].astype(np.int64) << FIT_BITS
+    choice = trial.supply(DeviceSupply).choice_ranks(shape)
+    if choice is not None:
+        pack |= within(choice[rows], 0, (1 << CHOICE_BITS) - 1) << PACK_BITS
     preference = within(preferences(trial, shape)[rows], -PREFERENCE_RANGE, PREFERENCE_RANGE - 1)
     order = pack << PREFERENCE_BITS | (PREFERENCE_RANGE - 1 - preference)
     order = order << (FIT_BITS + 1) | fit

@@ -46,11 +46,13 @@ def seat_within(
         return None
     ladder, devices = make_ladder(trial.nodes, ask, context, waiver), trial.supply(DeviceSupply)
     seats, demand = None, ask.demand()
-    if any(map(devices.has_choices, ask.distinct)):
-        with devices.first_choices():
+    for count in range(1, max(map(devices.choices, ask.distinct), default=0)):
+        with devices.first_choices(count):
             rules = rules_for(trial, ask, context, waiver)
         everyone = Demand(demand.counts, demand.want, demand.want)
         seats = place(rules, within, ladder, everyone, context.policy, steps)
+        if seats is not None:
+            break
     if seats is None:
         rules = rules_for(trial, ask, context, waiver)
         seats = place(rules, within, ladder, demand, context.policy, steps)

@@ -4,6 +4,7 @@ import numpy as np
 
 from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Ints
+from maitred.cluster.supply.devices import DeviceSupply
 from maitred.decide.bounds import most_among
 from maitred.decide.greedy import greedy, is_exact
 from maitred.decide.levels import Ladder
@@ -48,6 +49,9 @@ def fill(rules: Rules, position: int, rows: Rows, count: int, ladder: Ladder, po
     """`count` members of one shape, which do not touch each other, in one pass."""
     copies = rules.copies[position]
     alone = rows[copies[rows] >= count]
+    choice = rules.trial.supply(DeviceSupply).choice_ranks(rules.shapes[position])
+    if choice is not None:
+        alone = alone[choice[alone] == choice[rows].min()]
     rows = alone if len(alone) else rows  # one node that holds them all, if there is one
     order = seating_order(rules.trial, rules.shapes[position], copies, rows, policy)
     by_order = np.argsort(order)

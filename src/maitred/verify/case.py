@@ -86,6 +86,8 @@ class Case:
     """Those in the room that it keeps for groups that come next, and stand-ins for their waiting members."""
     vague: bool = False
     """It is not known which of these pods is where."""
+    healed: set[Group] = field(default_factory=set)
+    """Groups for which the Plan keeps room because hardware has failed under them."""
     allocated_before: dict[str, Doc] = field(default_factory=dict)
     """What resource claims had been allocated when the Plan was made."""
 

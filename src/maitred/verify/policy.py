@@ -57,6 +57,10 @@ class Policy:
     """Whether a Job that runs all of its indexes at once is a gang without saying so."""
     owners: str = "gang"
     """And so what an operator's object makes at once."""
+    grace: int = 60_000
+    """For how many thousandths of a second a node is lost before its pods are,"""
+    hold: int = 600_000
+    """and for how many room is kept for what takes their place."""
     keep_room: int = 30 * 60_000
     """For how many thousandths of a second room is kept for pods that come next."""
 
@@ -82,7 +86,9 @@ def read_policy(raw: dict[str, Any] | None) -> Policy:
         order=doc.text("order", PRIORITY),
         jobs=doc.doc("workloads").text("jobs", "gang"),
         owners=doc.doc("workloads").text("owners", "gang"),
-        keep_room=_keep_room(doc.doc("workloads")),
+        grace=_duration_of(doc.doc("healing"), "grace", "60s"),
+        hold=_duration_of(doc.doc("healing"), "hold", "10m"),
+        keep_room=_duration_of(doc.doc("workloads"), "keepRoom", "30m"),
     )
 
 
@@ -103,10 +109,10 @@ def _preemption(doc: Doc) -> Preemption:
     )
 
 
-def _keep_room(workloads: Doc) -> int:
-    found = duration(workloads.text("keepRoom", "30m"))
+def _duration_of(doc: Doc, field: str, usual: str) -> int:
+    found = duration(doc.text(field, usual))
     if found is None:
-        raise workloads.error("keepRoom", "must be a duration such as 10m")
+        raise doc.error(field, "must be a duration such as 10m")
     return found
 
 

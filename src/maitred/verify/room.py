@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from .case import Breach, Case, breach, rank, shown
 from .filters import AMOUNTS, FILTERS, why_not
+from .healing import is_healing
 from .holds import held_against
 from .later import Link, named
 from .objects import Node
@@ -132,6 +133,8 @@ def _judge_entries(case: Case) -> Iterator[Breach]:
     owners = {key: link.owner for link in case.links.every for key in (link.host.key, *link.coming)}
     for hold in case.plan.docs("holds"):
         key, owner, node = hold.text("group"), hold.text("owner"), hold.text("node")
+        if is_healing(hold):
+            continue
         if case.links.unclear_owner(owner):
             continue
         if node not in case.cluster.nodes:

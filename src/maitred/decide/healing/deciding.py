@@ -31,8 +31,6 @@ class Healing:
     decisions: tuple[HealingDecision, ...] = ()
     memory: HealthMemory | None = None
     """What is to be remembered from now on; None if that is what was remembered before."""
-    leaving: Mapping[str, tuple[LostMember, ...]] = field(default_factory=dict)
-    """Members that count no more, by group: they are told to leave."""
     held_until: Mapping[str, datetime] = field(default_factory=dict)
     """Groups for which room is kept."""
     hurt: tuple[GroupView, ...] = ()
@@ -63,7 +61,7 @@ class _Healer:
         self.memory = Remembering(snapshot.memory, now, _span(policy.healing.window))
 
     def heal(self) -> Healing:
-        decisions, leaving = list[HealingDecision](), dict[str, tuple[LostMember, ...]]()
+        decisions = list[HealingDecision]()
         lost, whole = dict[str, tuple[LostMember, ...]](), set[str]()
         for group in self.losses.hurt():
             if not self._is_ours(group.view):
@@ -75,20 +73,16 @@ class _Healer:
                 continue
             decisions.append(decision)
             lost[group.key] = group.lost
-            told = {one.pod for one in decision.pods if one.delete}
-            if told:
-                leaving[group.key] = tuple(one for one in group.lost if one.pod in told)
         self.memory.end(whole)
         scores = self._scores()
         taints = scores.taints()
         self.memory.scores = scores.scoring.kept()
         held = self._held()
         kept = [view for view in self.snapshot.hurt if view.group.key in held]
-        hurt = tuple(as_healed(view, lost.get(view.group.key, ()), kept=True) for view in kept)
+        hurt = tuple(as_healed(view, lost.get(view.group.key, ())) for view in kept)
         return Healing(
             tuple(decisions),
             self.memory.changed,
-            leaving,
             held,
             hurt,
             min((*self.losses.soon, *held.values(), *scores.wake_at()), default=None),

@@ -122,10 +122,9 @@ def check_policy(policy: Policy) -> None:
 
 
 def check_healing(healing: Healing) -> None:
-    spans = {"grace": healing.grace, "hold": healing.hold, "window": healing.window}
-    for name, span in spans.items():
-        if milliseconds(span) is None:
-            raise FieldError(f"healing.{name}", f"{span!r} is not {FORM}")
+    for name, said in (("grace", healing.grace), ("hold", healing.hold), ("window", healing.window)):
+        if milliseconds(said) is None:
+            raise FieldError(f"healing.{name}", f"{said!r} is not {FORM}")
     lemons = healing.lemons
     for name, span in {"halfLife": lemons.half_life, "release": lemons.release}.items():
         if not milliseconds(span):
