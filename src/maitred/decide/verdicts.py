@@ -116,6 +116,15 @@ class Verdicts:
                 yield KeptRoom(key, node, pods, owner)
             else:
                 yield KeptRoom(key, node, pods, owner, "Healing", moment(int(until.timestamp())))
+        yield from self._spares()
+
+    def _spares(self) -> Iterator[KeptRoom]:
+        """Those that nobody has got in this cycle."""
+        if self.record.spares:
+            names = self.record.snapshot.nodes.names
+            taken = {row for _, (_, rows) in self.record.taken() for row in rows}
+            for name in sorted(names[row] for row in self.record.spares - taken):
+                yield KeptRoom("", name, 0, "", "Spare")
 
     def _as_served(self) -> list[TriedGroup]:
         seated = (group for group in self.record.groups if group.seated)

@@ -111,8 +111,9 @@ class KeptRoom(Record, frozen=True):
     pods: int
     owner: str
     """The kind and the key of who creates them once others are scheduled or ready; else empty."""
-    cause: Literal["Later", "Healing"] = "Later"
-    """`Healing`: members were lost, and these take their places."""
+    cause: Literal["Later", "Healing", "Spare"] = "Later"
+    """`Healing`: members were lost, and these take their places. `Spare`: the whole node is kept free for
+    groups that are healed, whichever these will be."""
     until: str | None = None
 
 

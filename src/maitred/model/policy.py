@@ -70,6 +70,16 @@ class Lemons(Setting, frozen=True):
     """A lemon that has not failed for so long is none any more."""
 
 
+class Spares(Setting, frozen=True):
+    """Whole nodes with devices that are kept free for groups that hardware fails under."""
+
+    level: str = ""
+    """In each domain of it so many; empty: in the whole cluster."""
+    nodes: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)] = 0
+    below: int = 0
+    """Groups of a lower priority may sit there meanwhile, as they can be evicted."""
+
+
 class Healing(Setting, frozen=True):
     """What becomes of groups when hardware fails under them."""
 
@@ -83,6 +93,7 @@ class Healing(Setting, frozen=True):
     """How often a group is healed within `window`, before it is left alone."""
     window: str = "1h"
     lemons: Lemons = Lemons()
+    spares: Spares = Spares()
 
 
 class Devices(Setting, frozen=True):

@@ -45,6 +45,14 @@ class Preemption:
 
 
 @dataclass(frozen=True)
+class Spares:
+    """Nodes that are kept free for repairs."""
+
+    level: str = ""
+    nodes: int = 0
+
+
+@dataclass(frozen=True)
 class Policy:
     levels: dict[str, str]
     managed: Selector | None
@@ -63,6 +71,7 @@ class Policy:
     """and for how many room is kept for what takes their place."""
     keep_room: int = 30 * 60_000
     """For how many thousandths of a second room is kept for pods that come next."""
+    spares: Spares = Spares()
 
     def level(self, name: str) -> str:
         """The node label behind a level's name; any other name is a label key itself."""
@@ -88,8 +97,13 @@ def read_policy(raw: dict[str, Any] | None) -> Policy:
         owners=doc.doc("workloads").text("owners", "gang"),
         grace=_duration_of(doc.doc("healing"), "grace", "60s"),
         hold=_duration_of(doc.doc("healing"), "hold", "10m"),
+        spares=_spares(doc.doc("healing").doc("spares")),
         keep_room=_duration_of(doc.doc("workloads"), "keepRoom", "30m"),
     )
+
+
+def _spares(doc: Doc) -> Spares:
+    return Spares(doc.text("level"), doc.integer("nodes"))
 
 
 def _preemption(doc: Doc) -> Preemption:

@@ -40,6 +40,8 @@ class Healing:
     taints: tuple[NodeTaint, ...] = ()
     avoided: Mapping[str, frozenset[int]] = field(default_factory=dict)
     """The rows of nodes that broke under a group, by group: it is seated elsewhere if it can be."""
+    healed: frozenset[str] = frozenset()
+    """Groups that may have what is kept free for repairs."""
 
 
 NOTHING_TO_HEAL = Healing()
@@ -88,6 +90,7 @@ class _Healer:
             min((*self.losses.soon, *held.values(), *scores.wake_at()), default=None),
             taints,
             self._avoided(),
+            frozenset(one.group for one in self.memory.open),
         )
 
     def _is_ours(self, view: GroupView) -> bool:
