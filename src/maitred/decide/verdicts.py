@@ -119,12 +119,10 @@ class Verdicts:
         yield from self._spares()
 
     def _spares(self) -> Iterator[KeptRoom]:
-        """Those that nobody has got in this cycle."""
-        if self.record.spares:
-            names = self.record.snapshot.nodes.names
-            taken = {row for _, (_, rows) in self.record.taken() for row in rows}
-            for name in sorted(names[row] for row in self.record.spares - taken):
-                yield KeptRoom("", name, 0, "", "Spare")
+        """All of them, also those that a group which may have them gets in this cycle."""
+        names = self.record.snapshot.nodes.names
+        for name in sorted(names[row] for row in self.record.spares):
+            yield KeptRoom("", name, 0, "", "Spare")
 
     def _as_served(self) -> list[TriedGroup]:
         seated = (group for group in self.record.groups if group.seated)

@@ -50,6 +50,7 @@ class Spares:
 
     level: str = ""
     nodes: int = 0
+    below: int = 0
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def read_policy(raw: dict[str, Any] | None) -> Policy:
 
 
 def _spares(doc: Doc) -> Spares:
-    return Spares(doc.text("level"), doc.integer("nodes"))
+    return Spares(doc.text("level"), doc.integer("nodes"), doc.integer("below"))
 
 
 def _preemption(doc: Doc) -> Preemption:
