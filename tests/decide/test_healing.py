@@ -131,3 +131,15 @@ def test_whoever_is_healed_again_and_again_is_left_alone() -> None:
     [one] = decide(once_more, policy, "2026-01-31T12:06:00Z")["healing"]
     assert one["rule"] == "none"
     assert "healed 1 time within 1h" in one["does"]
+
+
+def test_a_pod_that_cannot_be_stopped_keeps_its_name_until_its_node_is_fenced() -> None:
+    nodes = [lost("n1", gpu=8), *(b.node(f"n{i}", gpu=8) for i in range(2, 6))]
+    plan, _ = healed([*nodes, *train("n1", "n2", "n3", "n4")])
+    members = train("n1", "n2", "n3", "n4")
+    members[1] = b.pod(
+        "train-0", gpu=8, group="train", index=0, node="n1", owner="StatefulSet/train", deleted=True
+    )
+    [one] = decide(again([*nodes, *members], plan), None, "2026-01-31T12:02:00Z")["healing"]
+    assert "fence the node, with the taint node.kubernetes.io/out-of-service" in one["does"]
+    assert one["pods"] == []

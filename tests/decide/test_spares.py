@@ -119,7 +119,10 @@ def test_a_group_that_is_healed_gets_the_spare() -> None:
     nodes = [lost("r0n0", gpu=8, rack="r0"), *racks(1, 4)[1:]]
     members = train("r0n0", "r0n1", "r0n2", quorum=3)
     plan = decide([*nodes, *members, b.pod("other", gpu=8)], keeping())
-    assert [(hold["node"], hold["cause"]) for hold in plan["holds"]] == [("r0n3", "Healing"), ("r0n3", "Spare")]
+    assert [(hold["node"], hold["cause"]) for hold in plan["holds"]] == [
+        ("r0n3", "Healing"),
+        ("r0n3", "Spare"),
+    ]
     assert plan["binds"] == []
     anew = train("", "r0n1", "r0n2", quorum=3)
     kept = memory(*plan["memory"]["scores"], incidents=tuple(plan["memory"]["incidents"]))
@@ -162,4 +165,3 @@ def test_spares_are_never_given_to_others(pods: list[tuple[int, int, int]], kept
     ordinary = {f"default/p{n}" for n, (_, _, priority) in enumerate(pods) if priority >= 0}
     assert not {one["node"] for one in plan["binds"] if one["pod"] in ordinary} & {*spares(plan)}
     assert list(verify(objects, plan, policy)) == []
-

@@ -3,7 +3,7 @@ run. Nodes are n1 and n2, pools are called as their node or as said, and the pod
 
 from typing import Any
 
-from tests.devices.case import ALL, ERROR, LINK, LINKS, OWN, Case, gpu, gpus, held, one
+from tests.devices.case import ALL, ERROR, LINK, LINKS, ON_N2, OWN, Case, gpu, gpus, held, one
 from tests.devices.cases_of_shares import SHARES
 from tests.devices.made import (
     GPUS,
@@ -68,7 +68,7 @@ SELECTORS = [
     Case("as many as a claim can have", [gpus(*(gpu(f"d{n}") for n in range(40)))], one(count=32), "n1"),
     Case("a device that another pod has", [gpus(gpu()), *held("d0")], one(), None),
     Case("the other device", [gpus(gpu(), gpu("d1")), *held("d0")], one(), "n1"),
-    Case("a claim that asks for nothing", [gpus(gpu())], [claim("claim")], "n1"),
+    Case("a claim that asks for nothing", [gpus(gpu())], [claim("claim")], "n2", pod=ON_N2),
     Case(
         "a claim that asks for nothing, beside one that does",
         [gpus(gpu(), on="n2")],

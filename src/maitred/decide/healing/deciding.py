@@ -44,6 +44,8 @@ class Healing:
     """Groups that may have what is kept free for repairs."""
 
 
+MOST_NAMED = 3
+OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 NOTHING_TO_HEAL = Healing()
 
 
@@ -207,6 +209,11 @@ def _does(group: HurtGroup, pods: tuple[LostPod, ...], until: datetime | None, s
         missing = group.view.group.quorum - group.working
         said.append(f"room for {counted(missing, 'member')} is kept until {_at(until)}")
     said += sorted({one.why for one in pods if one.why})
+    if group.unfenced and group.below and len(group.view.pods) < group.view.group.quorum - group.working:
+        said.append(
+            f"if its owner waits for {' and '.join(group.unfenced[:MOST_NAMED])}: fence the node, with the "
+            f"taint {OUT_OF_SERVICE}, or delete the Node"
+        )
     return "; ".join(said) or "its owner makes the missing members anew"
 
 

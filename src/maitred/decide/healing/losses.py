@@ -4,6 +4,7 @@ A member is lost once its node has been for longer than the grace of the policy,
 that a device of it is unhealthy. Until then nothing has happened: most nodes that fall silent come back.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -11,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from maitred.cluster.snapshot import GroupView, Occupant, ReportedPod, Snapshot
+from maitred.cluster.snapshot import NO_GROUP, GroupView, Occupant, ReportedPod, Snapshot
 from maitred.decide.healing.device_signals import DeviceSignals
 from maitred.decide.healing.judging import HARD, FaultVerdict, hard_faults, verdict_of
 from maitred.decide.healing.members import HealthMembers, MemberLook, MemberReader
@@ -45,6 +46,8 @@ class HurtGroup:
     """The UIDs of pods that hardware has ended: they hold no place, and their members are missing."""
     failed_on: tuple[str, ...]
     """The nodes where it did."""
+    unfenced: tuple[str, ...]
+    """Lost nodes with pods of it that were told to leave."""
     working: int
     """Members that run on nodes that are there, or have succeeded."""
     below: bool
@@ -106,12 +109,30 @@ class Losses:
         return due <= self.now
 
     @cached_property
+    def _lost_rows(self) -> list[int]:
+        lost, names = self.lost_nodes, self.snapshot.nodes.names
+        return [row for row, name in enumerate(names) if name in lost] if lost else []
+
+    @cached_property
     def _on_lost_nodes(self) -> Mapping[str, tuple[Occupant, str]]:
         """Pods there that nobody has told to leave."""
         bound, names = self.snapshot.bound, self.snapshot.nodes.names
-        rows = [row for row, name in enumerate(names) if name in self.lost_nodes] if self.lost_nodes else []
-        there = np.flatnonzero(np.isin(bound.node, rows) & ~bound.terminating & ~bound.fixed)
+        there = np.flatnonzero(np.isin(bound.node, self._lost_rows) & ~bound.terminating & ~bound.fixed)
         return {bound.occupants[one].key: (bound.occupants[one], names[bound.node[one]]) for one in there}
+
+    @cached_property
+    def _unfenced(self) -> Mapping[str, tuple[str, ...]]:
+        """Groups with pods that were told to leave nodes which are lost and still there, and these nodes: no
+        kubelet says that the pods have ended, so their names are not free."""
+        snapshot, found = self.snapshot, defaultdict[str, set[str]](set)
+        bound, nodes = snapshot.bound, snapshot.nodes
+        there = np.isin(bound.node, self._lost_rows) & bound.terminating & nodes.alive[bound.node]
+        for one in np.flatnonzero(there).tolist():
+            number = bound.group[one]
+            group = None if number == NO_GROUP else snapshot.seated[number]
+            if group is not None:
+                found[snapshot.tree_of(group.group)].add(nodes.names[bound.node[one]])
+        return {group: tuple(sorted(names)) for group, names in found.items()}
 
     # -- groups ----------------------------------------------------------------------------------------
 
@@ -155,8 +176,8 @@ class Losses:
         failed = list(self._failed(reports.values()))
         uids = tuple(one.metadata.uid for one in failed)
         failed_on = tuple(sorted({one.spec.node_name for one in failed if one.spec.node_name}))
-        working = len(left.running) + left.succeeded
-        return HurtGroup(view, lost, uids, failed_on, working, is_below(left), verdict)
+        unfenced, working = self._unfenced.get(view.group.key, ()), len(left.running) + left.succeeded
+        return HurtGroup(view, lost, uids, failed_on, unfenced, working, is_below(left), verdict)
 
     def _failed(self, reports: Iterable[ReportedPod]) -> Iterator[Pod]:
         for report in reports:
