@@ -25,7 +25,7 @@ def test_a_member_on_a_lost_node_is_deleted_and_its_room_is_kept() -> None:
 def test_within_the_grace_nothing_changes() -> None:
     nodes = [lost("n1", gpu=8), *(b.node(f"n{i}", gpu=8) for i in range(2, 6))]
     plan, found = healed([*nodes, *train("n1", "n2", "n3", "n4"), b.pod("other", gpu=8)], SOON)
-    assert (found, plan["holds"], plan["memory"]) == ([], [], None)
+    assert (found, plan["holds"], plan["memory"]["incidents"]) == ([], [], [])
     assert [bind["node"] for bind in plan["binds"]] == ["n5"]
     assert plan["wakeAt"] == "2026-01-31T11:59:00Z"
 
@@ -110,7 +110,7 @@ def test_what_cannot_be_read_asks_for_nothing() -> None:
 
 def test_a_group_of_one_is_left_to_kubernetes() -> None:
     plan, found = healed([lost("n1", gpu=8), b.pod("lone", gpu=8, node="n1", owner="ReplicaSet/web")])
-    assert (found, plan["memory"]) == ([], None)
+    assert (found, plan["memory"]["incidents"]) == ([], [])
 
 
 def test_a_node_that_was_lost_in_the_future_is_a_wrong_clock() -> None:

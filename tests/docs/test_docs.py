@@ -176,6 +176,7 @@ def test_the_blockers_page_has_the_details_of_its_examples(file: Path, tmp_path:
         ("Volume", model.VolumeChoice),
         ("Claim", model.ClaimAllocation),
         ("ClaimToMake", model.ClaimToMake),
+        ("Taint", model.NodeTaint),
         ("Group", model.GroupVerdict),
         ("Blocker", model.Blocker),
         ("Remedy", model.Remedy),

@@ -25,6 +25,7 @@ from maitred.decide.compile import (
 from maitred.decide.constraints import LIFTED, in_company
 from maitred.decide.context import FULL_RULES, Context, Waiver
 from maitred.decide.empty import empty_healthy_cluster, hopeful
+from maitred.decide.healing.spares import kept_for_repairs
 from maitred.decide.health import gone
 from maitred.decide.screen import short_parts, short_words
 from maitred.decide.seating import commit
@@ -123,7 +124,13 @@ class Diagnosis:
         return found
 
     def _examined(self, ask: Ask, own: Seating, ahead: Ahead) -> tuple[Blocker, ...]:
-        return tuple(self._blockers(replace(ask, need=max(1, ask.need)), own, ahead))
+        """If what is kept for repairs would not do either, nothing is said of it."""
+        ask = replace(ask, need=max(1, ask.need))
+        seats = self._seats(self.trial, ask.opened, FULL_RULES) if ask.closed else []
+        if seats:
+            kept = sorted({row for _, row in quorum_of(ask, seats)} & ask.closed)
+            return (kept_for_repairs(self.trial.nodes, self.context.policy, kept),)
+        return tuple(self._blockers(ask.opened, own, ahead))
 
     def _blockers(self, ask: Ask, own: Seating, ahead: Ahead) -> list[Blocker]:
         first, *others = self._found_blockers(ask, own, ahead)

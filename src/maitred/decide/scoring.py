@@ -3,7 +3,8 @@
 The order is one integer per node, compared as a whole: small comes first. From the highest bits down it says:
 devices that are preferred; pack devices, or lose least of what shares of devices are worth, and keep pods
 without devices off nodes that have some; then the preferences that users state;
-then, for pods without devices, break no idle node while a used one will do; the tightest fit; the name.
+then, for pods without devices, break no idle node while a used one will do; the tightest fit; how often the
+node has failed; the name.
 """
 
 import numpy as np
@@ -16,6 +17,7 @@ from maitred.cluster.trial import Trial
 from maitred.decide.compile import occupied_domains
 from maitred.decide.rules import Rules
 from maitred.decide.shares.placing import share_loss
+from maitred.decide.wear import tie_rank
 from maitred.model.needs import Needs
 from maitred.model.node import tolerates_all
 from maitred.model.policy import Policy, is_device
@@ -51,7 +53,7 @@ def seating_order(trial: Trial, shape: int, copies: Ints, rows: Rows, policy: Po
     preference = within(preferences(trial, shape)[rows], -PREFERENCE_RANGE, PREFERENCE_RANGE - 1)
     order = pack << PREFERENCE_BITS | (PREFERENCE_RANGE - 1 - preference)
     order = order << (FIT_BITS + 1) | fit
-    ordered: Ints = order << NAME_BITS | nodes.name_rank[rows]
+    ordered: Ints = order << NAME_BITS | tie_rank(trial, policy)[rows]
     return ordered
 
 
@@ -68,7 +70,8 @@ def packing(order: Ints) -> Ints:
 
 
 def without_name(order: Ints) -> Ints:
-    """All of the order but the name: where this is the same, nodes are equally good."""
+    """All of the order but how worn a node is, and its name: where this is the same, nodes are equally
+    good."""
     score: Ints = order >> NAME_BITS
     return score
 

@@ -20,7 +20,16 @@ from maitred.decide.seats import PASS, Demand, Steps
 
 
 def required_domain(trial: Trial, ask: Ask, context: Context, waiver: Waiver) -> Mask | None:
-    """Nodes that the required level allows; None when members sit in two of its domains, or outside."""
+    """Nodes that the required level allows, without those that are kept free for others; None when members
+    sit in two of its domains, or outside."""
+    inside = _in_required_domain(trial, ask, context, waiver)
+    if inside is not None and ask.closed:
+        inside = inside.copy()
+        inside[list(ask.closed)] = False
+    return inside
+
+
+def _in_required_domain(trial: Trial, ask: Ask, context: Context, waiver: Waiver) -> Mask | None:
     if not ask.topology.required or "Topology" in waiver.lift:
         return trial.nodes.alive
     codes = codes_of(trial.nodes, context.key(ask.topology.required))

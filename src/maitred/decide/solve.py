@@ -12,6 +12,7 @@ from maitred.decide.rules import Rules
 from maitred.decide.scoring import seating_order, without_name
 from maitred.decide.search import SeatSearch
 from maitred.decide.seats import Demand, Seats, Steps, runs_of
+from maitred.decide.wear import in_classes, tie_rank, wear_of
 from maitred.model.policy import Policy
 
 EXACT_MEMBERS = 12
@@ -59,7 +60,8 @@ def fill(rules: Rules, position: int, rows: Rows, count: int, ladder: Ladder, po
     total = np.cumsum(room)
     last = int(np.searchsorted(total, count))
     if ladder.rungs and 0 < last < len(rows) - 1:
-        rows = among_equals(rows, without_name(order[by_order]), last, ladder)
+        scores, wear = without_name(order[by_order]), wear_of(rules.trial, policy)
+        rows = among_equals(rows, scores if wear is None else in_classes(wear, scores, rows), last, ladder)
         room = copies[rows]
         total = np.cumsum(room)
         last = int(np.searchsorted(total, count))
@@ -136,4 +138,4 @@ def best_rows(rules: Rules, rows: Rows, policy: Policy) -> Rows:
         rank = np.empty(len(rows), dtype=np.int64)
         rank[np.argsort(seating_order(rules.trial, shape, copies, rows, policy))] = np.arange(len(rows))
         order += rank
-    return rows[np.lexsort((rules.trial.nodes.name_rank[rows], order))][:SEARCHED_NODES]
+    return rows[np.lexsort((tie_rank(rules.trial, policy)[rows], order))][:SEARCHED_NODES]

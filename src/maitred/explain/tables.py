@@ -146,6 +146,7 @@ def seats(plan: Plan, width: int | None) -> Iterator[Text]:
         ("Evictions", evicted(plan.evictions)),
         ("Healing", healing_rows(plan)),
         ("Room kept for pods that come later", kept_rows(plan.holds)),
+        ("Kept free for repairs", spare_rows(plan.holds)),
     )
     for title, found in sections:
         if rows := list(found):
@@ -162,12 +163,18 @@ def seat_rows(binds: Iterable[Bind]) -> Iterator[Sequence[Cell]]:
 def kept_rows(holds: Iterable[KeptRoom]) -> Iterator[Sequence[Cell]]:
     rooms: dict[tuple[str, str], Counter[str]] = {}
     for hold in holds:
-        if hold.cause == "Healing":
-            continue  # told with what failed
+        if hold.cause != "Later":
+            continue  # told with what failed, and with what is kept for repairs
         rooms.setdefault((hold.group, hold.owner), Counter())[hold.node] += hold.pods
     for (group, owner), nodes in rooms.items():
         pods = f"{counted(nodes.total(), 'pod')} on {shares(nodes, 'node')}"
         yield "", group, f"{pods}; {owner} creates {'it' if nodes.total() == 1 else 'them'}"
+
+
+def spare_rows(holds: Iterable[KeptRoom]) -> Iterator[Sequence[Cell]]:
+    spare = Counter(hold.node for hold in holds if hold.cause == "Spare")
+    if spare:
+        yield "", counted(len(spare), "node"), shares(spare, "node")
 
 
 def healing_rows(plan: Plan) -> Iterator[Sequence[Cell]]:

@@ -190,6 +190,14 @@ class Case:
         chosen = self.policy.managed
         return [node for node in nodes if chosen is None or matches(chosen, node.labels)]
 
+    def open_to(self, group: Group) -> list[Node]:
+        """The same without those that the Plan keeps free for repairs, but for groups that may be evicted."""
+        spares = self.policy.spares
+        if not spares.nodes or (group.rank is not None and group.rank < spares.below):
+            return self.managed()
+        kept = {hold.text("node") for hold in self.plan.docs("holds") if hold.text("cause") == "Spare"}
+        return [node for node in self.managed() if node.name not in kept]
+
     @cached_property
     def _bound(self) -> dict[int, list[Bind]]:
         return self._by_group(self.binds)

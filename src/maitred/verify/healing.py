@@ -166,14 +166,29 @@ def _is_device_broken(case: Case, pod: Pod) -> bool:
     )
 
 
+def is_healed(case: Case, group: Group) -> bool:
+    """Whether something is done for it now, because hardware has failed under it."""
+    now = (one for one in case.plan.docs("healing") if one.text("group") == group.key)
+    if group in case.healed or any(one.text("rule") != "none" for one in now):
+        return True
+    return any(not one.given("ended") for one in _incidents(case, group.key))
+
+
 def _remembered(case: Case, group: str) -> list[int]:
     """Until when room is kept for a group, by what was remembered before."""
+    try:
+        open_ones = [one for one in _incidents(case, group) if not one.given("ended")]
+        ends = [instant(one.text("heldUntil")) for one in open_ones]
+    except ValueError:
+        return []
+    return [end for end in ends if end is not None]
+
+
+def _incidents(case: Case, group: str) -> list[Doc]:
     kept = case.cluster.raw.get(("ConfigMap", f"{HOME}/{MEMORY}"))
     text = "" if kept is None else kept.doc("data").text("record")
     try:
         memory = Doc(json.loads(text or "{}"), "what is remembered")
-        incidents = [one for one in memory.docs("incidents") if one.text("group") == group]
-        ends = [instant(one.text("heldUntil")) for one in incidents if not one.given("ended")]
+        return [one for one in memory.docs("incidents") if one.text("group") == group]
     except ValueError:
         return []
-    return [end for end in ends if end is not None]

@@ -24,6 +24,7 @@ from .receipts import judge_receipts
 from .room import judge_room
 from .selectors import matches
 from .silence import judge_silence
+from .spares import judge_spares
 from .trees import Tree, judge_parts, rule_of
 from .volumes import SOLE, attachments, claim_of
 from .world import World
@@ -58,6 +59,7 @@ def verify(
         *judge_holds(case),
         *judge_room(case),
         *judge_healing(case),
+        *judge_spares(case),
     }
     found |= {*judge_receipts(case), *judge_silence(case), *judge_impossible(case), *judge_parts(case)}
     return sorted(found)

@@ -15,6 +15,7 @@ HEALTH_TAINTS = frozenset(
     | {f"node.kubernetes.io/{name}-pressure" for name in ("memory", "disk", "pid")}
     | {"node.kubernetes.io/network-unavailable"}
     | {f"node.cloudprovider.kubernetes.io/{name}" for name in ("uninitialized", "shutdown")}
+    | {"maitred.dev/lemon"}
 )
 PRIORITY = "priority"
 SHORTEST_GRACE = 1000
@@ -44,6 +45,15 @@ class Preemption:
 
 
 @dataclass(frozen=True)
+class Spares:
+    """Nodes that are kept free for repairs."""
+
+    level: str = ""
+    nodes: int = 0
+    below: int = 0
+
+
+@dataclass(frozen=True)
 class Policy:
     levels: dict[str, str]
     managed: Selector | None
@@ -62,6 +72,7 @@ class Policy:
     """and for how many room is kept for what takes their place."""
     keep_room: int = 30 * 60_000
     """For how many thousandths of a second room is kept for pods that come next."""
+    spares: Spares = Spares()
 
     def level(self, name: str) -> str:
         """The node label behind a level's name; any other name is a label key itself."""
@@ -87,8 +98,13 @@ def read_policy(raw: dict[str, Any] | None) -> Policy:
         owners=doc.doc("workloads").text("owners", "gang"),
         grace=_duration_of(doc.doc("healing"), "grace", "60s"),
         hold=_duration_of(doc.doc("healing"), "hold", "10m"),
+        spares=_spares(doc.doc("healing").doc("spares")),
         keep_room=_duration_of(doc.doc("workloads"), "keepRoom", "30m"),
     )
+
+
+def _spares(doc: Doc) -> Spares:
+    return Spares(doc.text("level"), doc.integer("nodes"), doc.integer("below"))
 
 
 def _preemption(doc: Doc) -> Preemption:

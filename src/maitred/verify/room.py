@@ -16,6 +16,7 @@ from .pods import Pod
 from .policy import PRIORITY
 from .rules import Bind, one_domain
 from .selectors import matches
+from .spares import is_spare
 from .whole import place_whole
 from .world import World
 
@@ -133,7 +134,7 @@ def _judge_entries(case: Case) -> Iterator[Breach]:
     owners = {key: link.owner for link in case.links.every for key in (link.host.key, *link.coming)}
     for hold in case.plan.docs("holds"):
         key, owner, node = hold.text("group"), hold.text("owner"), hold.text("node")
-        if is_healing(hold):
+        if is_healing(hold) or is_spare(hold):
             continue
         if case.links.unclear_owner(owner):
             continue
