@@ -1,4 +1,4 @@
-"""Lemons: nodes that fail more often than others. When a node is one, when it is none any more, and which are
+"""LemonRules: nodes that fail more often than others. When a node is one, when it is none any more, and which are
 tainted.
 
 A taint that is missing is added and one that is too many is removed, as often as it takes: what was written
