@@ -299,6 +299,10 @@ class NodeTable:
             del self.unwell[row]
         return True
 
+    def unwell_on(self, name: str) -> Mapping[str, UnwellDevices]:
+        row = self.rows.get(name)
+        return {} if row is None else self.unwell.get(row, {})
+
     def missing_view(self) -> Ints | None:
         if not self.unwell:
             return None

@@ -73,10 +73,12 @@ class PodTable:
         """Whether that is news."""
         seats = self.seats
         known, was_missed = len(seats.nodes.resources), node.metadata.name in seats.nodes.absent
+        unwell = seats.nodes.unwell_on(node.metadata.name)
         news = seats.nodes.put(node)
         if len(seats.nodes.resources) > known:
             seats.charge_more(self.members.values(), known)
-        self._news.failed(self.reports.put_node(node) or was_missed)
+        devices = seats.nodes.unwell_on(node.metadata.name) != unwell
+        self._news.failed(self.reports.put_node(node) or was_missed or devices)
         return news
 
     def delete_node(self, name: str) -> bool:

@@ -5,7 +5,6 @@ its Plan has what is to be remembered from now on. What cannot be read is as if 
 what the cluster shows is known.
 """
 
-from functools import lru_cache
 from typing import Annotated
 
 import msgspec
@@ -116,12 +115,6 @@ def memory_of(kept: MemoryObject | None) -> HealthMemory:
     text = "" if kept is None else kept.data.get(CONTENT, "")
     if not text or len(text) > LONGEST:
         return NO_MEMORY
-    return _decoded(text)
-
-
-@lru_cache(maxsize=4)
-def _decoded(text: str) -> HealthMemory:
-    """Every snapshot asks for it, and it changes only when something fails."""
     try:
         return msgspec.json.decode(text, type=HealthMemory)
     except (msgspec.DecodeError, UnicodeEncodeError):
