@@ -26,7 +26,7 @@ from maitred.model.policy import Order, Rule
 
 RULES: tuple[Rule, ...] = get_args(Rule)
 
-HELD, PROMISED, QUORUM, SURPLUS = -2, -1, 0, 1
+HEALED, HELD, PROMISED, QUORUM, SURPLUS = -3, -2, -1, 0, 1
 NOT_CUT_OFF = sys.maxsize
 """The place in the rotation of those that earlier cycles got to: last, and all alike."""
 
@@ -60,6 +60,11 @@ class Turn(NamedTuple):
     def held(self) -> "Turn":
         """When the places that the group was promised are held for it."""
         return self._replace(claims=False, part=HELD)
+
+    @property
+    def healed(self) -> "Turn":
+        """The same of a group that hardware has failed under: before what was only promised."""
+        return self._replace(claims=False, part=HEALED)
 
     @property
     def surplus(self) -> "Turn":

@@ -20,7 +20,7 @@ from datetime import datetime
 from functools import cached_property
 
 from maitred.cluster.snapshot import Snapshot
-from maitred.decide.agenda import HELD, SURPLUS, Agenda, Turn, first_turn
+from maitred.decide.agenda import HEALED, HELD, SURPLUS, Agenda, Turn, first_turn
 from maitred.decide.alike import kin, plain
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.attempt import attempt, quorum_of
@@ -69,7 +69,8 @@ class _Cycle:
         for number, group in enumerate(everyone):
             turn = self._first_turn(group, number)
             if self._is_held(group):
-                agenda.add(turn.held)
+                is_healed = group.key in self.record.healing.held_until
+                agenda.add(turn.healed if is_healed else turn.held)
             if number < len(self.record.groups):
                 agenda.add(turn)
         self._divide_budget()
@@ -108,7 +109,7 @@ class _Cycle:
         self.budget.divide(namespaces)
 
     def _take_turn(self, group: TriedGroup, turn: Turn, agenda: Agenda) -> None:
-        if turn.part == HELD:
+        if turn.part in (HEALED, HELD):
             self._hold(group)
             return
         if group.turn is None:
