@@ -20,11 +20,12 @@ from datetime import datetime
 from functools import cached_property
 
 from maitred.cluster.snapshot import Snapshot
-from maitred.decide.agenda import HELD, SURPLUS, Agenda, Turn, first_turn
+from maitred.decide.agenda import HELD, MOVING, SURPLUS, Agenda, Turn, first_turn, moving_turn
 from maitred.decide.alike import kin, plain
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.budget import AGAIN, BudgetLevel, namespace_of
+from maitred.decide.maintenance.movers import Mover
 from maitred.decide.preemption.promises import Promise
 from maitred.decide.ranks import RankOrder
 from maitred.decide.record import CycleRecord, TriedGroup
@@ -72,9 +73,15 @@ class _Cycle:
                 agenda.add(turn.held)
             if number < len(self.record.groups):
                 agenda.add(turn)
+        movers = self.record.maintenance.due
+        for number, mover in enumerate(movers):
+            agenda.add(moving_turn(self.context.policy.order, mover.priority, mover.name, number))
         self._divide_budget()
         while (turn_now := agenda.next(self.trial)) is not None:
-            self._take_turn(everyone[turn_now.number], turn_now, agenda)
+            if turn_now.part == MOVING:
+                self._move(movers[turn_now.number])
+            else:
+                self._take_turn(everyone[turn_now.number], turn_now, agenda)
         self._retry_those_who_wait_for_others()
         ranks = RankOrder(self.record.snapshot.nodes, self.context)
         for group in self.record.groups:
@@ -113,7 +120,7 @@ class _Cycle:
             return
         if group.turn is None:
             group.turn = turn
-        if group.blocked:
+        if group.blocked or group.key in self.record.maintenance.leaving:
             self.record.note_turn(group)  # what it would have found now is what it is told
         elif self._serve(group, turn.rank) and turn.part != SURPLUS:
             agenda.add(turn.surplus)
@@ -182,7 +189,7 @@ class _Cycle:
             return bool(group.ask.shapes) and bool(ask.need)
         if ask.need and not group.promised:
             self._promise(group)
-        if not group.promised and group.key in self.record.healing.held_until:
+        if not group.promised and self.record.held_until(group.key) is not None:
             self._hold(group)  # what it could not take yet stays kept
         if alike is not None and not (group.promised or group.exhausted):
             self._in_vain.add(alike)
@@ -260,7 +267,7 @@ class _Cycle:
     def _room_for(self, group: TriedGroup) -> Assignment:
         """For members that take the places of lost ones also where it is not enough for all of them yet."""
         whole = self.promises.room_for(self.trial, group.preemptor)
-        if whole or group.key not in self.record.healing.held_until:
+        if whole or self.record.held_until(group.key) is None:
             return whole
         return self.promises.some_room_for(self.trial, group.preemptor)
 
@@ -269,6 +276,18 @@ class _Cycle:
             self.trial.let_go(entry)
         group.places = [(moment, place) for moment, place in group.places if not place.held]
         group.reserved = []
+
+    # -- those who leave nodes that are drained --------------------------------------------------------
+
+    def _move(self, mover: Mover) -> None:
+        """It is its time. Its places are held before its equals are seated."""
+        self.record.moment += 1
+        found = self.record.maintenance.serve(self.trial, mover)
+        if not found.leaves:
+            return
+        for (view, ask), seats in zip(mover.asks, found.seats or (), strict=False):
+            group = self.record.move(view, ask, seats)
+            self.record.note_places(group, self.promises.hold(self.trial, ask, seats))
 
     # -- places that others must leave first -----------------------------------------------------------
 

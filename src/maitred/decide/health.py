@@ -8,6 +8,8 @@ from maitred.cluster.nodes import Mask
 from maitred.decide.blockers import NAMES_SHOWN, Unseated, names_shown
 from maitred.decide.compile import acceptable
 from maitred.decide.devices import tainted_devices, tainted_words
+from maitred.model.drain import Drain, drain_named
+from maitred.model.node import UNSCHEDULABLE, Taint
 from maitred.model.plan import Blocker, Detail
 from maitred.model.policy import health_taints
 from maitred.model.unwell import UnwellDevices
@@ -21,9 +23,7 @@ def health(unseated: Unseated) -> Blocker:
     devices = list(_unwell_devices(unseated)) if "devices" in unseated.ill else []
     tainted = tainted_devices(unseated) if "tainted devices" in unseated.ill else []
     states = _unwell_nodes(unseated) if "nodes" in unseated.ill or not (devices or tainted) else {}
-    names = [
-        f"{name} ({', '.join(key.rpartition('/')[2] for key in states[name])})" for name in sorted(states)
-    ]
+    names = [f"{name} ({', '.join(states[name])})" for name in sorted(states)]
     said = [f"{names_shown(names)} {'is' if len(names) == 1 else 'are'} not available"] if names else []
     said += _device_words(devices)
     said += [tainted_words(tainted)] if tainted else []
@@ -40,11 +40,19 @@ def health(unseated: Unseated) -> Blocker:
 
 
 def _unwell_nodes(unseated: Unseated) -> dict[str, list[str]]:
-    """Nodes that taints of health close, and the keys of those."""
+    """Nodes that taints of health close, and why they do: the names of those, or who drains the node."""
     nodes, health = unseated.trial.nodes, health_taints(unseated.context.policy)
-    ill = [sorted({t.key for t in taints} & health) for taints in nodes.taint_sets]
+    drains = unseated.trial.snapshot.drains
+    ill = [
+        sorted({_taint_words(t, drains) for t in taints if t.key in health}) for taints in nodes.taint_sets
+    ]
     rows = np.flatnonzero(np.array([bool(keys) for keys in ill])[nodes.taint_ids] & nodes.alive)
     return {nodes.names[row]: ill[nodes.taint_ids[row]] for row in rows}
+
+
+def _taint_words(taint: Taint, drains: Iterable[Drain]) -> str:
+    drain = drain_named(drains, taint.value) if taint.key == UNSCHEDULABLE else None
+    return taint.key.rpartition("/")[2] if drain is None else drain.words
 
 
 def _unwell_devices(unseated: Unseated) -> Iterator[Detail]:

@@ -5,6 +5,7 @@ from typing import Any, Literal
 from msgspec import field
 
 from maitred.model.categories import Category
+from maitred.model.drain import DrainProgress
 from maitred.model.healing import FailureRule
 from maitred.model.memory import HealthMemory
 from maitred.model.meta import Lean
@@ -102,6 +103,9 @@ class VolumeChoice(Record, frozen=True):
     node: str
 
 
+KeptCause = Literal["Later", "Healing", "Maintenance"]
+
+
 class KeptRoom(Record, frozen=True):
     """Room on a node that is kept for pods which are neither bound nor nominated."""
 
@@ -111,8 +115,9 @@ class KeptRoom(Record, frozen=True):
     pods: int
     owner: str
     """The kind and the key of who creates them once others are scheduled or ready; else empty."""
-    cause: Literal["Later", "Healing"] = "Later"
-    """`Healing`: members were lost, and these take their places."""
+    cause: KeptCause = "Later"
+    """`Healing`: members were lost, and these take their places. `Maintenance`: they leave nodes that are
+    drained, and these take their places."""
     until: str | None = None
 
 
@@ -144,6 +149,21 @@ class HealingDecision(Record, frozen=True):
     held_until: str | None = None
     """How long room is kept for members that take the place of others."""
     pods: tuple[LostPod, ...] = ()
+
+
+class DrainDecision(Record, frozen=True):
+    """How far a request to empty nodes is."""
+
+    name: str
+    left: int
+    """Pods that are still there, those aside that belong to their nodes."""
+    done: bool
+    cordon: tuple[str, ...] = ()
+    """Nodes that are to be closed to every scheduler."""
+    over: bool = False
+    """It was done long ago, and need not be kept."""
+    progress: DrainProgress | None = None
+    """What is to be remembered with the request from now on; None if nothing of that has changed."""
 
 
 class ClaimToMake(Record, frozen=True):
@@ -216,6 +236,7 @@ class Plan(Record, frozen=True):
     healing: tuple[HealingDecision, ...] = ()
     memory: HealthMemory | None = None
     """What is to be remembered of failures from now on; None if nothing of that has changed."""
+    drains: tuple[DrainDecision, ...] = ()
     wake_at: str | None = None
     search_exhausted: bool = False
     warnings: tuple[str, ...] = ()
