@@ -12,7 +12,7 @@ import numpy as np
 from maitred.cluster.members import GroupRecord, Member, State
 from maitred.cluster.nodes import NodeView
 from maitred.cluster.pods import PodTable
-from maitred.cluster.snapshot import NO_CONTROLLER, NO_GROUP, BoundPods, GroupView
+from maitred.cluster.snapshot import NO_CONTROLLER, NO_GROUP, BoundPods, GroupView, Snapshot
 from maitred.cluster.trees import Trees
 from maitred.cluster.volumes import StorageView
 from maitred.model.drain import ByNode, Drain, drain_at
@@ -50,6 +50,16 @@ def closed(nodes: NodeView, drained: ByNode) -> NodeView:
         return nodes
     key = ("drained", tuple(sorted((row, drain.key) for row, drain in drained.items())))
     return nodes.derived(key, lambda: _closed(nodes, drained))
+
+
+def opened(snapshot: Snapshot, rows: Iterable[int]) -> NodeView:
+    """The nodes as they would be if these were not drained."""
+    nodes = snapshot.nodes
+    sets, ids = {taints: number for number, taints in enumerate(nodes.taint_sets)}, nodes.taint_ids.copy()
+    for row in rows:
+        taints = tuple(taint for taint in nodes.taint_sets[ids[row]] if taint.key != UNSCHEDULABLE)
+        ids[row] = sets.setdefault(taints, len(sets))
+    return replace(nodes, taint_ids=ids, taint_sets=tuple(sets), cache={})
 
 
 def _closed(nodes: NodeView, drained: ByNode) -> NodeView:

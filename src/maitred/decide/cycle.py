@@ -73,7 +73,7 @@ class _Cycle:
                 agenda.add(turn.held)
             if number < len(self.record.groups):
                 agenda.add(turn)
-        movers = self.record.maintenance.due
+        movers = self.record.maintenance.served
         for number, mover in enumerate(movers):
             agenda.add(moving_turn(self.context.policy.order, mover.priority, mover.name, number))
         self._divide_budget()
@@ -280,7 +280,7 @@ class _Cycle:
     # -- those who leave nodes that are drained --------------------------------------------------------
 
     def _move(self, mover: Mover) -> None:
-        """It is its time. Its places are held before its equals are seated."""
+        """If it leaves now, its places are held before its equals are seated."""
         self.record.moment += 1
         found = self.record.maintenance.serve(self.trial, mover)
         if not found.leaves:

@@ -12,6 +12,7 @@ from itertools import zip_longest
 import msgspec
 from rich.text import Text
 
+from maitred.model.drain import MAINTENANCE
 from maitred.model.plan import (
     NO_LESSER,
     Alternative,
@@ -46,7 +47,7 @@ SURVIVAL = {True: "owner survives", False: "owner fails", None: "owner may fail"
 
 def plan_lines(plan: Plan, width: int | None = None, scheduler: str | None = None) -> Iterator[Text]:
     """The whole Plan, of one scheduler's pods or of all; without a width nothing wraps."""
-    if not plan.groups:
+    if not plan.groups and not plan.evictions:
         yield Text(
             f"No pod {f'that names scheduler {scheduler} ' if scheduler else ''}waits to be scheduled."
         )
@@ -159,12 +160,15 @@ def seat_rows(binds: Iterable[Bind]) -> Iterator[Sequence[Cell]]:
 
 
 def kept_rows(holds: Iterable[KeptRoom]) -> Iterator[Sequence[Cell]]:
-    rooms: dict[tuple[str, str], Counter[str]] = {}
+    rooms: dict[tuple[str, str, str], Counter[str]] = {}
     for hold in holds:
-        rooms.setdefault((hold.group, hold.owner), Counter())[hold.node] += hold.pods
-    for (group, owner), nodes in rooms.items():
+        until = hold.until or "" if hold.cause == MAINTENANCE else ""
+        rooms.setdefault((hold.group, hold.owner, until), Counter())[hold.node] += hold.pods
+    for (group, owner, until), nodes in rooms.items():
         pods = f"{counted(nodes.total(), 'pod')} on {shares(nodes, 'node')}"
-        yield "", group, f"{pods}; {owner} creates {'it' if nodes.total() == 1 else 'them'}"
+        why = f"kept until {until} while it moves" if until else f"{owner} creates "
+        why += "" if until else "it" if nodes.total() == 1 else "them"
+        yield "", group, f"{pods}; {why}"
 
 
 def by_group(binds: Iterable[Bind]) -> dict[str, list[Bind]]:
@@ -193,6 +197,8 @@ def evicted(evictions: Iterable[Eviction]) -> Iterator[Sequence[Cell]]:
 
 
 def ranks(evictions: Sequence[Eviction]) -> str:
+    if evictions[0].cause == MAINTENANCE:
+        return "for maintenance"
     lower = sorted({eviction.receipt.priority for eviction in evictions})
     higher = evictions[0].receipt.preemptor_priority
     if len(lower) == 1:

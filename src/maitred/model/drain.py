@@ -123,8 +123,8 @@ class Drain:
 
     @property
     def words(self) -> str:
-        """Why a node takes no pods."""
-        return f"is being drained by request {self.name} until {_said(self.request.by)}"
+        """Why its nodes take no pods: they are ..."""
+        return f"being drained by request {self.name} until {_said(self.request.by)}"
 
     @property
     def is_done(self) -> bool:
@@ -204,10 +204,6 @@ def drain_at(drains: Sequence[Drain], node: str, labels: Labels) -> Drain | None
     """The request that a node is meant by: of several, the one whose time comes first."""
     found = [one for one in drains if one.request.means(node, labels)]
     return min(found, key=lambda one: (one.request.by, one.name), default=None)
-
-
-def drain_named(drains: Iterable[Drain], key: str) -> Drain | None:
-    return next((one for one in drains if one.key == key), None)
 
 
 def begun_words(drain: Drain) -> str:

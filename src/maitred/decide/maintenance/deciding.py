@@ -41,6 +41,8 @@ class Maintenance:
     scheduler: str | None
     told: list[Moving] = field(default_factory=list)
     """Those who leave now, in their order."""
+    looked: dict[str, Moving] = field(default_factory=dict)
+    """What was found for each, whether or not it leaves now."""
 
     @cached_property
     def movers(self) -> list[Mover]:
@@ -51,8 +53,9 @@ class Maintenance:
         return Movers(self.snapshot, self.promises.evictable)
 
     @cached_property
-    def due(self) -> list[Mover]:
-        return [mover for mover in self.movers if mover.timing.is_due and not mover.stays]
+    def served(self) -> list[Mover]:
+        """All that leave sooner or later, each in the turn of its rank: who leaves later has a place, too."""
+        return [mover for mover in self.movers if not mover.stays]
 
     @cached_property
     def moves(self) -> Moves:
@@ -76,11 +79,15 @@ class Maintenance:
         return {view.group.key for moving in self.told for view in moving.mover.groups}
 
     def serve(self, trial: Trial, mover: Mover) -> Moving:
-        found = self.moves.serve(trial, mover)
+        found = self.looked[mover.name] = self.moves.serve(trial, mover)
         if found.leaves:
             self.told.append(found)
             self.__dict__.pop("leaving", None)
         return found
+
+    def lost_at_last(self, mover: Mover) -> float:
+        """What is lost with it at the last moment, in device-hours."""
+        return self._movers.timings.lost_at(mover.pods, mover.timing.last)
 
     # -- what becomes of it ----------------------------------------------------------------------------
 

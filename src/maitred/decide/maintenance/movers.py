@@ -57,7 +57,7 @@ class Movers:
 
     def __init__(self, snapshot: Snapshot, evictable: EvictablePods) -> None:
         self.snapshot, self.evictable = snapshot, evictable
-        self._timings = Timings(evictable)
+        self.timings = Timings(evictable)
         rows = np.array(sorted(snapshot.drained), dtype=np.int64)
         bound = snapshot.bound
         self._may_leave = ~(bound.fixed | bound.terminating)
@@ -95,7 +95,7 @@ class Movers:
             asks=asks,
             is_whole=bool(name),
             priority=max(int(evictable.priority[pods].max()), NOT_KNOWN + 2),
-            timing=self._timings.of(pods, [view for view, _ in asks], by, shield),
+            timing=self.timings.of(pods, [view for view, _ in asks], by, shield),
             shield=shield,
             bare=tuple(sorted(one.key for one in occupants if not one.owner[0])),
         )

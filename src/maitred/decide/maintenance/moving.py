@@ -28,6 +28,8 @@ class Moving:
     """By group; None if there is no place, or if it was not looked for."""
     leaves: bool = False
     """It is told to leave now."""
+    in_the_way: Ask | None = None
+    """What there is no place for."""
     budgets: tuple[str, ...] = ()
     """Budgets that do not allow it."""
     why_not: str = ""
@@ -42,6 +44,8 @@ class Moves:
     movers: Sequence[Mover]
     used: Counter[str] = field(default_factory=Counter)
     """Disruptions, by budget, of those who were told to leave before."""
+    planned: list[tuple[Ask, Assignment]] = field(default_factory=list)
+    """Places of those who leave later: who ranks lower, and leaves now, does not take them."""
 
     @cached_property
     def units(self) -> Units:
@@ -61,35 +65,26 @@ class Moves:
         return {pod: unit for pod, unit in pairs if units.whole[unit]}
 
     def serve(self, trial: Trial, mover: Mover) -> Moving:
-        """Now is its time: it leaves if it can, and its places are kept on the trial."""
-        found = self.look(trial, mover)
+        """It leaves if it is its time and it can. Its places are to be kept on the trial then."""
+        found = Moving(mover, budgets=self._forbidding(mover))
         if self.promises.leaving[mover.pods].any():
             found.why_not = "some of its pods are leaving already"
-        elif mover.stays:
-            found.why_not = mover.stays
-        elif self.promises.needed[mover.pods].any():
+            return found
+        if self.promises.needed[mover.pods].any():
             found.why_not = "another group that is being placed counts on it"
-        elif found.budgets and not mover.timing.is_last:
-            found.why_not = f"PodDisruptionBudget {', '.join(found.budgets)} allows no more disruptions now"
-        elif found.seats is None and not mover.timing.is_last:
-            found.why_not = "there is no place for it now"
-        else:
+            return found
+        self._look_for_seats(trial, found)
+        if mover.timing.is_last or (mover.timing.is_due and found.seats is not None and not found.budgets):
             found.leaves = True
-            self._tell(trial, found)
+            self._tell(trial, mover)
+        elif found.seats is not None:
+            self.planned += zip((ask for _, ask in mover.asks), found.seats, strict=True)
         return found
 
-    def look(self, trial: Trial, mover: Mover) -> Moving:
-        """Whether there is a place for it, and whether budgets allow it. Nothing is changed."""
-        return Moving(mover, self._seats(trial, mover), budgets=self._forbidding(mover))
-
-    def suppose(self, trial: Trial, found: Moving) -> None:
-        """As if it left: those who are looked at after it get none of its places."""
-        self._tell(trial, found)
-
-    def _tell(self, trial: Trial, found: Moving) -> None:
-        self.promises.expect(trial, found.mover.pods)
+    def _tell(self, trial: Trial, mover: Mover) -> None:
+        self.promises.expect(trial, mover.pods)
         for guard in self.units.guards:
-            self.used[guard.name] += int(guard.counts[self._unit(found.mover)])
+            self.used[guard.name] += int(guard.counts[self._unit(mover)])
 
     def _unit(self, mover: Mover) -> int:
         return self.unit_of[int(mover.pods[0])]
@@ -104,22 +99,26 @@ class Moves:
             if guard.counts[unit] and int(guard.counts[unit]) + self.used[guard.name] > guard.allowed
         )
 
-    def _seats(self, trial: Trial, mover: Mover) -> list[Assignment] | None:
+    def _look_for_seats(self, trial: Trial, moving: Moving) -> None:
         """For every group of it, on the cluster once all that leave have left, and it too."""
-        ahead, found = self.promises.once_left(trial), list[Assignment]()
+        mover, ahead, found = moving.mover, self.promises.once_left(trial), list[Assignment]()
         checkpoint = ahead.checkpoint()
+        for ask, seats in self.planned:
+            commit(ahead, ask, seats)
         ahead.evict(mover.pods[ahead.here[mover.pods]])
         for _, ask in mover.asks:
-            seats = self._attempt(ahead, ask)
-            if not seats:
+            places = self._attempt(ahead, ask)
+            if not places:
+                moving.in_the_way = ask
                 break
-            commit(ahead, ask, seats)
-            found.append(seats)
+            commit(ahead, ask, places)
+            found.append(places)
         ahead.rollback(checkpoint)
-        return found if mover.asks and len(found) == len(mover.asks) else None
+        if mover.asks and moving.in_the_way is None:
+            moving.seats = found
 
-    def _attempt(self, ahead: Trial, ask: Ask) -> Assignment | None:
+    def _attempt(self, ahead: Trial, ask: Ask) -> Assignment:
         steps = self.context.steps()
         found = attempt(ahead, ask, self.context, steps)
         self.promises.exhausted |= steps.exhausted
-        return found
+        return found or []

@@ -57,7 +57,7 @@ class Timings:
             at, why = self._at(pods, views, last, shield)
         is_last = last <= self.now
         lost_now = device_hours(int(self.evictable.work[pods].sum()))
-        lost = lost_now if at <= self.now else self._lost_at(pods, at)
+        lost = lost_now if at <= self.now else self.lost_at(pods, at)
         return Timing(at, last, why, is_last or at <= self.now, is_last, lost, lost_now)
 
     def _grace(self, pods: Rows) -> int:
@@ -119,7 +119,7 @@ class Timings:
             return following, "at its next checkpoint"
         return self.now, "its next checkpoint comes after the last moment: waiting would lose more work"
 
-    def _lost_at(self, pods: Rows, at: int) -> float:
+    def lost_at(self, pods: Rows, at: int) -> float:
         """What is saved until then is not lost."""
         evictable = self.evictable
         started, marks = evictable.started[pods], self._marks(pods)
