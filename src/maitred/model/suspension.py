@@ -10,6 +10,7 @@ from typing import Annotated
 import msgspec
 from msgspec import field
 
+from maitred.model.drain import MAINTENANCE
 from maitred.model.meta import Lean, Timestamp
 from maitred.model.owners import BATCH_JOB
 from maitred.model.pod import DEFAULT_SCHEDULER
@@ -49,6 +50,8 @@ class Suspension(Lean, frozen=True, omit_defaults=False):
     """The PodGroup that they named, which a Job controller adds and the template does not tell."""
     scheduler_name: Name = DEFAULT_SCHEDULER
     """Who will seat them when they are back."""
+    cause: Name = ""
+    """Empty if they made room for a group; else why they left."""
 
     def __str__(self) -> str:
         return msgspec.json.encode(self).decode()
@@ -74,6 +77,8 @@ class Suspension(Lean, frozen=True, omit_defaults=False):
         if self.workload:
             how = "deactivated"
             after = f"it is active again as soon as the pods of {self.kind} {self.owner.name} are gone"
+        if self.cause == MAINTENANCE:
+            return f"{how} by {self.by} at {at}: {pods} left nodes that are drained for maintenance; {after}"
         return (
             f"{how} by {self.by} at {at}: {pods} of priority {self.priority} made room for {group} of "
             f"priority {self.preemptor_priority}; {after}"

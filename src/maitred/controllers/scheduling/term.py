@@ -20,6 +20,7 @@ from maitred.cluster.news import Ends
 from maitred.controllers.answers.backlog import Backlog
 from maitred.controllers.bookkeeping import Bookkeeper, Keeping
 from maitred.controllers.health import ProcessHealth
+from maitred.controllers.maintenance.part import MaintenancePart
 from maitred.controllers.owners.returns import Returns
 from maitred.controllers.owners.suspensions import Suspensions
 from maitred.controllers.policy import PolicyKeeper
@@ -143,7 +144,10 @@ class SchedulingTerm:
         self._returns = None
         if settings.scheduler is not None and not settings.shadow:
             self._returns = Returns(mirror, self._worklist, suspensions, settings.scheduler)
+        acts = not settings.shadow
+        self._maintenance = MaintenancePart(mirror, self._worklist, writer, settings.namespace, acts)
         self._reflectors = list(reflectors(client, served, mirror, self._returns))
+        self._reflectors += [self._maintenance.reflector(client)] if acts else []
         for reflector in self._reflectors:
             count = partial(getattr, reflector.counts, "lists")
             metrics.lists.labels(reflector.name).set_function(count)
@@ -209,7 +213,8 @@ class SchedulingTerm:
         await self._synced()
         if not self._settings.shadow:
             self._notices.catch_up()
-            for part in (self._binder, self._evicter, self._receipts, self._notices, self._repair):
+            parts = (self._binder, self._evicter, self._receipts, self._notices, self._repair)
+            for part in (*parts, self._maintenance):
                 tasks.create_task(part.run())
             if self._reclaimer is not None:
                 await self._reclaimer.look()
@@ -262,7 +267,7 @@ class SchedulingTerm:
 
     def _loop(self) -> SchedulingLoop:
         shadow = self._settings.shadow
-        actors: tuple[PlanListener, ...] = () if shadow else (self._evicter, self._repair)
+        actors: tuple[PlanListener, ...] = () if shadow else (self._maintenance, self._evicter, self._repair)
         tellers: tuple[PlanFollower, ...] = (self._report,) if shadow else (self._notices, self._report)
         if self._bookkeeper is not None:
             tellers = (*tellers, self._bookkeeper)
@@ -316,7 +321,7 @@ class SchedulingTerm:
                 order.group,
             )
             self._metrics.stale_groups.inc()
-        elif order.evictions:
+        elif order.evictions and not order.is_maintenance:
             self._metrics.preemptions.inc()
 
     def _room_order_finished(self, order: RoomOrder) -> None:
