@@ -3,13 +3,10 @@
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from typing import Any
 
-from maitred.kube.drains import request_drain
 from maitred.kube.resources import CONFIG_MAPS, NODES
-from maitred.model.drain import PREFIX, PROGRESS, Drain, DrainRequest, progress_of
 from tests.scenarios.api import Api, eventually
+from tests.scenarios.draining import Drained, Forget, Request, Settled
 from tests.scenarios.faults import CrashAt
 from tests.scenarios.gangs import ONE_BY_ONE
 from tests.scenarios.line import Trouble
@@ -20,60 +17,6 @@ from tests.scenarios.stage import SYSTEM_NAMESPACE, Actor, Scenario, Stage, Step
 from tests.scenarios.steps import AddNode, Create, Delete, Gone, Running, bound_nodes
 
 JOB = Job("train", 2)
-
-
-@dataclass(frozen=True)
-class Request(Step):
-    """As `maitred drain` records it."""
-
-    node: str
-    name: str = "now"
-    seconds: int = 3600
-
-    async def play(self, stage: Stage) -> None:
-        now = datetime.now(UTC).replace(microsecond=0)
-        request = DrainRequest(now + timedelta(seconds=self.seconds), now, (self.node,))
-        await request_drain(stage.api.client, SYSTEM_NAMESPACE, Drain(self.name, request))
-
-
-@dataclass(frozen=True)
-class Done(Step):
-    """Nobody is left, this is written down, and the node is cordoned."""
-
-    node: str
-    name: str = "now"
-
-    async def play(self, stage: Stage) -> None:
-        await eventually(lambda: self._missing(stage), seconds=40)
-
-    async def _missing(self, stage: Stage) -> str:
-        kept = await Api(stage.api.client, SYSTEM_NAMESPACE).get(CONFIG_MAPS, f"{PREFIX}{self.name}")
-        found: dict[str, Any] = await Api(stage.api.client, "").get(NODES, self.node)
-        if not found["spec"].get("unschedulable"):
-            return f"{self.node} is not cordoned"
-        return "" if progress_of(kept["data"].get(PROGRESS, "")).done else f"not done: {kept['data']}"
-
-
-@dataclass(frozen=True)
-class Settled(Step):
-    """The scheduler has looked at the request, and has decided that nobody leaves."""
-
-    name: str = "now"
-
-    async def play(self, stage: Stage) -> None:
-        await eventually(lambda: self._missing(stage))
-
-    async def _missing(self, stage: Stage) -> str:
-        kept = await Api(stage.api.client, SYSTEM_NAMESPACE).get(CONFIG_MAPS, f"{PREFIX}{self.name}")
-        return "" if progress_of(kept["data"].get(PROGRESS, "")).left else "it was not looked at"
-
-
-@dataclass(frozen=True)
-class Forget(Step):
-    name: str = "now"
-
-    async def play(self, stage: Stage) -> None:
-        await Api(stage.api.client, SYSTEM_NAMESPACE).delete(CONFIG_MAPS, f"{PREFIX}{self.name}")
 
 
 @dataclass(frozen=True)
@@ -109,7 +52,7 @@ async def seated_on(stage: Stage) -> str:
 
 async def moved(stage: Stage, node: str) -> None:
     """It runs elsewhere, nothing is left of its suspension, and the request is done."""
-    await stage.play(Done(node), NotSuspended(JOB), Running(JOB), NotOn(JOB, node))
+    await stage.play(Drained(node), NotSuspended(JOB), Running(JOB), NotOn(JOB, node))
     await eventually(lambda: records(stage))
     await stage.play(Forget())
 
@@ -141,7 +84,7 @@ def test_nobody_leaves_before_there_is_a_place(server: Server) -> None:
         Settled(),
         MadeAnew(0),
         AddNode(node("n9", cpu=2)),
-        Done("n0"),
+        Drained("n0"),
         NotSuspended(JOB),
         Running(JOB),
         NotOn(JOB, "n0"),
@@ -156,7 +99,7 @@ def test_at_the_last_moment_it_leaves_all_the_same(server: Server) -> None:
         Create(JOB),
         Running(JOB),
         Request("n0", seconds=6),
-        Done("n0"),
+        Drained("n0"),
         AddNode(node("n9", cpu=2)),
         NotSuspended(JOB),
         Running(JOB),
