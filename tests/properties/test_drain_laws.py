@@ -24,7 +24,10 @@ def drained(draw: st.DrawFn) -> list[Obj]:
     names = sorted(one["metadata"]["name"] for one in objects if one["kind"] == "Node")
     chosen = draw(st.lists(st.sampled_from(names), min_size=1, unique=True)) if names else ["none"]
     by = (NOW + timedelta(seconds=draw(AHEAD))).isoformat()
-    return [*objects, drain(*chosen, by=by, asked=NOW.isoformat(), force=draw(st.sampled_from((True, True, True, False))))]
+    return [
+        *objects,
+        drain(*chosen, by=by, asked=NOW.isoformat(), force=draw(st.sampled_from((True, True, True, False)))),
+    ]
 
 
 @given(drained())

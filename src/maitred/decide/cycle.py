@@ -15,7 +15,7 @@ nodes, each with the file that has the next one:
 """
 
 import math
-from collections.abc import Hashable, Set
+from collections.abc import Hashable, Mapping, Set
 from datetime import datetime
 from functools import cached_property
 
@@ -25,7 +25,7 @@ from maitred.decide.alike import kin, plain
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.budget import AGAIN, BudgetLevel, namespace_of
-from maitred.decide.maintenance.movers import Mover
+from maitred.decide.maintenance.movers import LeavingUnit
 from maitred.decide.preemption.promises import Promise
 from maitred.decide.ranks import RankOrder
 from maitred.decide.record import CycleRecord, TriedGroup
@@ -120,7 +120,7 @@ class _Cycle:
             return
         if group.turn is None:
             group.turn = turn
-        if group.blocked or group.key in self.record.maintenance.leaving:
+        if group.blocked:
             self.record.note_turn(group)  # what it would have found now is what it is told
         elif self._serve(group, turn.rank) and turn.part != SURPLUS:
             agenda.add(turn.surplus)
@@ -279,7 +279,7 @@ class _Cycle:
 
     # -- those who leave nodes that are drained --------------------------------------------------------
 
-    def _move(self, mover: Mover) -> None:
+    def _move(self, mover: LeavingUnit) -> None:
         """If it leaves now, its places are held before its equals are seated."""
         self.record.moment += 1
         found = self.record.maintenance.serve(self.trial, mover)
@@ -288,6 +288,7 @@ class _Cycle:
         for (view, ask), seats in zip(mover.asks, found.seats or (), strict=False):
             group = self.record.move(view, ask, seats)
             self.record.note_places(group, self.promises.hold(self.trial, ask, seats))
+        self._note_displaced(self.promises.displaced(mover.pods))
 
     # -- places that others must leave first -----------------------------------------------------------
 
@@ -302,7 +303,10 @@ class _Cycle:
         group.promise(found.seats)
         group.refusal = ""
         self.record.note_places(group, self.promises.hold(self.trial, group.ask, found.seats))
-        for key, pods in found.displaced.items():
+        self._note_displaced(found.displaced)
+
+    def _note_displaced(self, displaced: Mapping[str, Set[str]]) -> None:
+        for key, pods in displaced.items():
             if key in self.record.by_key:
                 self.record.note_displaced(self.record.by_key[key], pods)
 

@@ -47,10 +47,13 @@ SURVIVAL = {True: "owner survives", False: "owner fails", None: "owner may fail"
 
 def plan_lines(plan: Plan, width: int | None = None, scheduler: str | None = None) -> Iterator[Text]:
     """The whole Plan, of one scheduler's pods or of all; without a width nothing wraps."""
-    if not plan.groups and not plan.evictions:
+    if not plan.groups:
         yield Text(
             f"No pod {f'that names scheduler {scheduler} ' if scheduler else ''}waits to be scheduled."
         )
+        if plan.evictions:
+            yield from seats(plan, width)
+            yield from remarks(plan)
         return
     ordered = sorted(plan.with_parts(), key=lambda one: seated_first(one[0]))
     plan = msgspec.structs.replace(

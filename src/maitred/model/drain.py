@@ -71,7 +71,7 @@ class MovedGroup(Lean, frozen=True, omit_defaults=False):
     """and as the state knows it: what it comes from, its key, the UID of its owner."""
 
 
-class Move(Lean, frozen=True, omit_defaults=False):
+class DrainMove(Lean, frozen=True, omit_defaults=False):
     """Pods were told to leave together."""
 
     unit: Name
@@ -93,7 +93,7 @@ class Move(Lean, frozen=True, omit_defaults=False):
 
 
 class DrainProgress(Lean, frozen=True, omit_defaults=False):
-    moves: Annotated[tuple[Move, ...], msgspec.Meta(max_length=MOST_MOVES)] = ()
+    moves: Annotated[tuple[DrainMove, ...], msgspec.Meta(max_length=MOST_MOVES)] = ()
     done: Timestamp | None = None
     """When nobody was left."""
     left: int = 0

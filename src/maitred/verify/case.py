@@ -18,7 +18,7 @@ from .times import thousandths
 from .world import World, world_of
 
 if TYPE_CHECKING:
-    from .drains import Request
+    from .drains import DrainOrder
 
 SHOWN = 4
 LOST = tuple(NOT_READY.values())
@@ -84,7 +84,7 @@ class Case:
     evictions: list[Eviction] = field(default_factory=list)
     kept: list[Bind] = field(default_factory=list)
     links: Links = field(default_factory=Links)
-    requests: "list[Request]" = field(default_factory=list)
+    requests: "list[DrainOrder]" = field(default_factory=list)
     """To drain nodes, the one whose time comes first first."""
     along: list[Bind] = field(default_factory=list)
     """Pods that are not there, in the room that the Plan keeps for them beside those that it binds."""

@@ -29,7 +29,7 @@ SOON = 60_000
 
 
 @dataclass(frozen=True)
-class Request:
+class DrainOrder:
     name: str
     by: int
     nodes: frozenset[str]
@@ -43,7 +43,7 @@ class Request:
         return node.labels.get(self.label) == self.value if self.label else node.name in self.nodes
 
 
-def read_requests(objects: Iterable[Any]) -> list[Request]:
+def read_requests(objects: Iterable[Any]) -> list[DrainOrder]:
     """Those that can be read; the others count for nothing."""
     found = []
     for kind, doc in flatten(objects):
@@ -56,7 +56,7 @@ def read_requests(objects: Iterable[Any]) -> list[Request]:
     return sorted(found, key=lambda one: (one.by, one.name))
 
 
-def _read(name: str, data: dict[str, str]) -> Request | None:
+def _read(name: str, data: dict[str, str]) -> DrainOrder | None:
     said, progress = _parsed(data.get("record", "")), _parsed(data.get("progress", ""))
     by, asked = instant(str(said.get("by"))), instant(str(said.get("asked")))
     nodes, label, value = said.get("nodes", []), said.get("label", ""), said.get("value", "")
@@ -67,7 +67,7 @@ def _read(name: str, data: dict[str, str]) -> Request | None:
         return None
     if not all(isinstance(flag, bool) for flag in flags):
         return None
-    return Request(name, by, frozenset(nodes), label, value, flags[0], dict(_awaited(progress)))
+    return DrainOrder(name, by, frozenset(nodes), label, value, flags[0], dict(_awaited(progress)))
 
 
 def _parsed(text: str) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def _awaited(progress: dict[str, Any]) -> Iterator[tuple[str, int]]:
                 yield str(group.get("key")), until
 
 
-def close_nodes(cluster: Cluster, requests: list[Request]) -> None:
+def close_nodes(cluster: Cluster, requests: list[DrainOrder]) -> None:
     """As if they were cordoned, by the request whose time comes first."""
     for name, node in cluster.nodes.items():
         request = next((one for one in requests if one.means(node)), None)
@@ -141,7 +141,7 @@ def _grace(case: Case, pods: Iterable[Pod]) -> int:
     return asked if limit is None else min(asked, limit * 1000)
 
 
-def _too_early(case: Case, request: Request, kin: tuple[Pod, ...], now: int) -> Iterator[str]:
+def _too_early(case: Case, request: DrainOrder, kin: tuple[Pod, ...], now: int) -> Iterator[str]:
     last = request.by - _grace(case, kin)
     if not _is_timely(case, kin, last, now):
         yield "it is neither the time of a checkpoint nor the last moment"

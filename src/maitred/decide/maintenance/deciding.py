@@ -15,11 +15,11 @@ from msgspec.structs import replace
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.cluster.trial import Trial
 from maitred.decide.context import Context
-from maitred.decide.maintenance.movers import Mover, Movers
-from maitred.decide.maintenance.moving import Moves, Moving
+from maitred.decide.maintenance.movers import LeavingUnit, LeavingUnits
+from maitred.decide.maintenance.moving import MoveSearch, Moving
 from maitred.decide.maintenance.receipts import maintenance_evictions
 from maitred.decide.preemption.promises import Promises
-from maitred.model.drain import MOST_MOVES, Drain, DrainProgress, Move, MovedGroup
+from maitred.model.drain import MOST_MOVES, Drain, DrainMove, DrainProgress, MovedGroup
 from maitred.model.duration import milliseconds
 from maitred.model.plan import DrainDecision, Eviction
 
@@ -45,21 +45,21 @@ class Maintenance:
     """What was found for each, whether or not it leaves now."""
 
     @cached_property
-    def movers(self) -> list[Mover]:
+    def movers(self) -> list[LeavingUnit]:
         return self._movers.all() if self.snapshot.drained else []
 
     @cached_property
-    def _movers(self) -> Movers:
-        return Movers(self.snapshot, self.promises.evictable)
+    def _movers(self) -> LeavingUnits:
+        return LeavingUnits(self.snapshot, self.promises.evictable)
 
     @cached_property
-    def served(self) -> list[Mover]:
+    def served(self) -> list[LeavingUnit]:
         """All that leave sooner or later, each in the turn of its rank: who leaves later has a place, too."""
         return [mover for mover in self.movers if not mover.stays]
 
     @cached_property
-    def moves(self) -> Moves:
-        return Moves(self.promises, self.context, self.movers)
+    def moves(self) -> MoveSearch:
+        return MoveSearch(self.promises, self.context, self.movers)
 
     @cached_property
     def held_until(self) -> Mapping[str, datetime]:
@@ -73,19 +73,13 @@ class Maintenance:
             if not self._is_back(group.key)
         }
 
-    @cached_property
-    def leaving(self) -> set[str]:
-        """Groups whose pods were told to leave in this cycle: no member of theirs is placed in it."""
-        return {view.group.key for moving in self.told for view in moving.mover.groups}
-
-    def serve(self, trial: Trial, mover: Mover) -> Moving:
+    def serve(self, trial: Trial, mover: LeavingUnit) -> Moving:
         found = self.looked[mover.name] = self.moves.serve(trial, mover)
         if found.leaves:
             self.told.append(found)
-            self.__dict__.pop("leaving", None)
         return found
 
-    def lost_at_last(self, mover: Mover) -> float:
+    def lost_at_last(self, mover: LeavingUnit) -> float:
         """What is lost with it at the last moment, in device-hours."""
         return self._movers.timings.lost_at(mover.pods, mover.timing.last)
 
@@ -143,7 +137,7 @@ class Maintenance:
         done = drain.progress.done or (self.now if rows and not left else None)
         return DrainProgress(tuple(moves[-MOST_MOVES:]), done, left, tuple(staying[:NAMES_SHOWN]))
 
-    def _as_it_is(self, move: Move) -> Move:
+    def _as_it_is(self, move: DrainMove) -> DrainMove:
         if not move.is_open:
             return move
         if move.groups and all(self._is_back(group.key) for group in move.groups):
@@ -152,7 +146,7 @@ class Maintenance:
             return replace(move, ended=self.now, how=OVER if move.groups else "")
         return move
 
-    def _begun(self, moving: Moving, drain: Drain) -> Move:
+    def _begun(self, moving: Moving, drain: Drain) -> DrainMove:
         """Who was told before, and is still there, is told again; room is kept for it no longer for that."""
         mover, bound = moving.mover, self.snapshot.bound
         uids = tuple(sorted(one.uid for one in bound.occupants[mover.pods]))[:UIDS_KEPT]
@@ -165,7 +159,7 @@ class Maintenance:
         kept = bool(groups) and moving.seats is not None
         if known and known[0].uids == uids:
             return known[0]
-        return Move(
+        return DrainMove(
             unit=mover.name,
             begun=self.now,
             pods=len(mover.pods),

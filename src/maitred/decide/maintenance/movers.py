@@ -14,11 +14,12 @@ from maitred.decide.preemption.evictable import NOT_KNOWN, EvictablePods
 from maitred.model.drain import Drain
 from maitred.model.words import counted
 
+NAMES_SHOWN = 3
 Asks = tuple[tuple[GroupView, Ask], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Mover:
+class LeavingUnit:
     """Pods that leave together."""
 
     name: str
@@ -43,16 +44,17 @@ class Mover:
         """Why it does not leave by itself; empty if it does."""
         if not self.bare or self.drain.request.force:
             return ""
-        what = "it has no controller" if len(self.bare) == 1 else f"{len(self.bare)} have no controller"
-        named = "" if self.bare[0] == self.name else f" ({self.bare[0]})"
-        return f"{what}{named}, so nobody would make it anew: delete it yourself, or drain with --force"
+        named = "it" if self.bare == (self.name,) else ", ".join(self.bare[:NAMES_SHOWN])
+        more = f" and {len(self.bare) - NAMES_SHOWN} more" if len(self.bare) > NAMES_SHOWN else ""
+        them = "it" if len(self.bare) == 1 else "them"
+        return f"nobody would make {named}{more} anew: delete {them}, or use --force"
 
     @property
     def groups(self) -> list[GroupView]:
         return [view for view, _ in self.asks]
 
 
-class Movers:
+class LeavingUnits:
     """Of one snapshot."""
 
     def __init__(self, snapshot: Snapshot, evictable: EvictablePods) -> None:
@@ -68,7 +70,7 @@ class Movers:
     def _views(self) -> Mapping[str, GroupView]:
         return {view.group.key: view for view in self.snapshot.leaving}
 
-    def all(self) -> list[Mover]:
+    def all(self) -> list[LeavingUnit]:
         """In the order in which they get places: by rank, then by name."""
         family, there = self.evictable.family, self.there & self._may_leave
         families = np.unique(family[there])
@@ -78,7 +80,7 @@ class Movers:
         found = [self._mover(pods, there) for pods in parts]
         return sorted(found, key=lambda one: (-one.priority, one.name))
 
-    def _mover(self, pods: Rows, there: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> Mover:
+    def _mover(self, pods: Rows, there: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> LeavingUnit:
         evictable, bound = self.evictable, self.snapshot.bound
         occupants: list[Occupant] = bound.occupants[pods].tolist()
         name = evictable.names.get(int(evictable.family[pods[0]]), "")
@@ -87,7 +89,7 @@ class Movers:
         asks = tuple(self._asks(pods, occupants) if name else self._ask_alone(int(pods[0]), occupants[0]))
         shield = shield_words(evictable, pods)
         by = round(drain.request.by.timestamp() * 1000)
-        return Mover(
+        return LeavingUnit(
             name=name or occupants[0].key,
             drain=drain,
             pods=pods,
@@ -123,7 +125,7 @@ class Movers:
         yield view, Ask((shape,), (order,), 1, view.group.topology, others)
 
 
-def pods_words(mover: Mover) -> str:
+def pods_words(mover: LeavingUnit) -> str:
     """`8 pods, 4 of them there`."""
     count = len(mover.pods)
     if mover.there == count:

@@ -13,7 +13,7 @@ from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.attempt import attempt
 from maitred.decide.context import Context
-from maitred.decide.maintenance.movers import Mover
+from maitred.decide.maintenance.movers import LeavingUnit
 from maitred.decide.preemption.promises import Promises
 from maitred.decide.preemption.units import Units
 from maitred.decide.seating import commit
@@ -23,7 +23,7 @@ from maitred.decide.seating import commit
 class Moving:
     """What was found for one of them."""
 
-    mover: Mover
+    mover: LeavingUnit
     seats: list[Assignment] | None = None
     """By group; None if there is no place, or if it was not looked for."""
     leaves: bool = False
@@ -36,12 +36,12 @@ class Moving:
 
 
 @dataclass
-class Moves:
+class MoveSearch:
     """On the trial of one cycle."""
 
     promises: Promises
     context: Context
-    movers: Sequence[Mover]
+    movers: Sequence[LeavingUnit]
     used: Counter[str] = field(default_factory=Counter)
     """Disruptions, by budget, of those who were told to leave before."""
     planned: list[tuple[Ask, Assignment]] = field(default_factory=list)
@@ -64,7 +64,7 @@ class Moves:
         pairs = zip(units.pods.tolist(), units.unit.tolist(), strict=True)
         return {pod: unit for pod, unit in pairs if units.whole[unit]}
 
-    def serve(self, trial: Trial, mover: Mover) -> Moving:
+    def serve(self, trial: Trial, mover: LeavingUnit) -> Moving:
         """It leaves if it is its time and it can. Its places are to be kept on the trial then."""
         found = Moving(mover, budgets=self._forbidding(mover))
         if self.promises.leaving[mover.pods].any():
@@ -81,15 +81,15 @@ class Moves:
             self.planned += zip((ask for _, ask in mover.asks), found.seats, strict=True)
         return found
 
-    def _tell(self, trial: Trial, mover: Mover) -> None:
+    def _tell(self, trial: Trial, mover: LeavingUnit) -> None:
         self.promises.expect(trial, mover.pods)
         for guard in self.units.guards:
             self.used[guard.name] += int(guard.counts[self._unit(mover)])
 
-    def _unit(self, mover: Mover) -> int:
+    def _unit(self, mover: LeavingUnit) -> int:
         return self.unit_of[int(mover.pods[0])]
 
-    def _forbidding(self, mover: Mover) -> tuple[str, ...]:
+    def _forbidding(self, mover: LeavingUnit) -> tuple[str, ...]:
         if int(mover.pods[0]) not in self.unit_of:
             return ()
         unit = self._unit(mover)

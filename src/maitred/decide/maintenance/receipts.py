@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from maitred.cluster.snapshot import Occupant
-from maitred.decide.maintenance.moving import Moves, Moving
+from maitred.decide.maintenance.moving import MoveSearch, Moving
 from maitred.decide.preemption.evictable import OwnerOfPods, device_hours, owner_of
 from maitred.decide.preemption.receipts import Departures
 from maitred.model.drain import MAINTENANCE, Drain
@@ -13,7 +13,7 @@ from maitred.model.words import moment
 
 
 def maintenance_evictions(
-    moves: Moves, told: Sequence[Moving], failing: Counter[OwnerOfPods]
+    moves: MoveSearch, told: Sequence[Moving], failing: Counter[OwnerOfPods]
 ) -> list[Eviction]:
     """One for each pod that leaves now; `failing`: how many of each owner leave, for whatever reason."""
     found = list[Eviction]()
@@ -30,7 +30,7 @@ def maintenance_evictions(
 
 
 def _of(
-    moves: Moves,
+    moves: MoveSearch,
     moving: Moving,
     drain: Drain,
     toll: Toll,

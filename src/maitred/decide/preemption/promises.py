@@ -310,7 +310,7 @@ class Promises:
             return TAKEN_BY_OTHERS
         self.expect(trial, victims)
         self._deals.append(Deal(preemptor, feasibility.units, choice))
-        return Promise(choice.best.seats, self._displaced(victims))
+        return Promise(choice.best.seats, self.displaced(victims))
 
     def _would_be_taken(self, feasibility: Feasibility, victims: Rows, ahead: Sequence[Ask]) -> bool:
         """Whether the room would go to others, who rank higher, and the group would not fit after that."""
@@ -330,7 +330,8 @@ class Promises:
         trial.rollback(checkpoint)
         return left is None
 
-    def _displaced(self, victims: Rows) -> dict[str, set[str]]:
+    def displaced(self, victims: Rows) -> dict[str, set[str]]:
+        """Groups, and the names of their pods that leave."""
         found: dict[str, set[str]] = {}
         for pod in victims.tolist():
             group = self.evictable.group_of(pod)

@@ -13,7 +13,7 @@ from maitred.cluster.trial import Trial
 from maitred.decide.attempt import attempt
 from maitred.decide.cycle import run
 from maitred.decide.diagnose import Diagnosis
-from maitred.decide.maintenance.movers import Mover
+from maitred.decide.maintenance.movers import LeavingUnit
 from maitred.decide.maintenance.moving import Moving
 from maitred.decide.preemption.evictable import owner_of
 from maitred.decide.preemption.receipts import Departures
@@ -32,7 +32,7 @@ NAMES_SHOWN = 3
 
 def drain_plan(situation: Situation, name: str) -> DrainPlan:
     """The request is one of the situation."""
-    return _Survey(situation, next(one for one in situation.snapshot.drains if one.name == name)).plan()
+    return _DrainSurvey(situation, next(one for one in situation.snapshot.drains if one.name == name)).plan()
 
 
 def drain_status(drain: Drain) -> DrainStatus:
@@ -50,7 +50,7 @@ def drain_status(drain: Drain) -> DrainStatus:
     )
 
 
-class _Survey:
+class _DrainSurvey:
     def __init__(self, situation: Situation, drain: Drain) -> None:
         self.situation, self.drain, self.snapshot = situation, drain, situation.snapshot
         scope = Scope(situation.scheduler, explained=())
@@ -84,7 +84,7 @@ class _Survey:
             warnings=tuple(sorted(self.maintenance.warnings())),
         )
 
-    def _looked(self, mover: Mover) -> Moving:
+    def _looked(self, mover: LeavingUnit) -> Moving:
         return self.maintenance.looked.get(mover.name) or Moving(mover)
 
     # -- where there is no place -----------------------------------------------------------------------
@@ -115,7 +115,7 @@ class _Survey:
                 break
         ahead.rollback(checkpoint)
 
-    def _without(self, mover: Mover) -> tuple[Trial, int]:
+    def _without(self, mover: LeavingUnit) -> tuple[Trial, int]:
         """The cluster once it has left, beside the places of those who leave later; to be rolled back."""
         ahead = self.record.promises.once_left(self.record.trial)
         checkpoint = ahead.checkpoint()
@@ -124,7 +124,7 @@ class _Survey:
         ahead.evict(mover.pods[ahead.here[mover.pods]])
         return ahead, checkpoint
 
-    def _fits(self, trial: Trial, mover: Mover) -> bool:
+    def _fits(self, trial: Trial, mover: LeavingUnit) -> bool:
         context = self.record.context
         for _, ask in mover.asks:
             found = attempt(trial, ask, context, context.steps())
@@ -182,7 +182,7 @@ class _Survey:
             unowned=mover.bare,
         )
 
-    def _lost(self, mover: Mover, leaves: Leaving) -> float:
+    def _lost(self, mover: LeavingUnit, leaves: Leaving) -> float:
         if leaves == "stays":
             return 0.0
         return self.maintenance.lost_at_last(mover) if leaves == "deadline" else mover.timing.lost
