@@ -260,7 +260,7 @@ class CycleRecord:
     def move(self, view: GroupView, ask: Ask, seats: Assignment) -> TriedGroup:
         """A group that leaves its nodes has been found these places, and is a bystander from now on."""
         group = self._anew(view, ask)
-        if view.group.key in self.maintenance.kept_until:
+        if self.maintenance.is_kept(view.group.key):
             group.reserved = seats
         self.bystanders.append(group)
         return group

@@ -121,11 +121,15 @@ class Verdicts:
             yield KeptRoom(key, node, pods, owner, cause, said)
 
     def _kept_for(self, group: str) -> tuple[KeptCause, datetime | None]:
-        healing, maintenance = self.record.healing, self.record.maintenance
+        healing = self.record.healing
         if group in healing.held_until:
             return "Healing", healing.held_until[group]
-        until = maintenance.kept_until.get(group)
+        until = self._moving.get(group)
         return ("Later", None) if until is None else ("Maintenance", until)
+
+    @cached_property
+    def _moving(self) -> Mapping[str, datetime]:
+        return self.record.maintenance.kept_until
 
     def _as_served(self) -> list[TriedGroup]:
         seated = (group for group in self.record.groups if group.seated)

@@ -43,6 +43,10 @@ class Maintenance:
     """Those who leave now, in their order."""
     looked: dict[str, Moving] = field(default_factory=dict)
     """What was found for each, whether or not it leaves now."""
+    _moves: dict[str, DrainMove] = field(default_factory=dict)
+    """What is remembered of those that leave now,"""
+    _kept_now: dict[str, datetime] = field(default_factory=dict)
+    """and how long room is kept for their groups."""
 
     @cached_property
     def movers(self) -> list[LeavingUnit]:
@@ -77,6 +81,9 @@ class Maintenance:
         found = self.looked[mover.name] = self.moves.serve(trial, mover)
         if found.leaves:
             self.told.append(found)
+            move = self._moves[mover.name] = self._begun(found, mover.drain)
+            if move.held_until is not None:
+                self._kept_now |= {group.key: move.held_until for group in move.groups}
         return found
 
     def lost_at_last(self, mover: LeavingUnit) -> float:
@@ -129,7 +136,7 @@ class Maintenance:
             for move in drain.progress.moves
             if move.unit not in again or not move.is_open
         ]
-        moves += [self._begun(moving, drain) for moving in told]
+        moves += [self._moves[moving.mover.name] for moving in told]
         staying = [
             f"{mover.name}: {mover.stays}" for mover in self.movers if mover.drain is drain and mover.stays
         ]
@@ -150,15 +157,15 @@ class Maintenance:
         """Who was told before, and is still there, is told again; room is kept for it no longer for that."""
         mover, bound = moving.mover, self.snapshot.bound
         uids = tuple(sorted(one.uid for one in bound.occupants[mover.pods]))[:UIDS_KEPT]
-        known = [one for one in drain.progress.moves if one.unit == mover.name and one.is_open]
+        known = self._open_moves.get((drain.name, mover.name))
         groups = tuple(
             MovedGroup(view.group.key, view.source)
             for view in mover.groups
             if mover.is_whole and self._is_ours(view)
         )
         kept = bool(groups) and moving.seats is not None
-        if known and known[0].uids == uids:
-            return known[0]
+        if known is not None and known.uids == uids:
+            return known
         return DrainMove(
             unit=mover.name,
             begun=self.now,
@@ -170,11 +177,21 @@ class Maintenance:
         )
 
     @property
-    def kept_until(self) -> dict[str, datetime]:
+    def kept_until(self) -> Mapping[str, datetime]:
         """The same, with those that leave now."""
-        begun = (self._begun(moving, moving.mover.drain) for moving in self.told)
-        now = {group.key: move.held_until for move in begun for group in move.groups if move.held_until}
-        return {**self.held_until, **now}
+        return self.held_until if not self._kept_now else {**self.held_until, **self._kept_now}
+
+    def is_kept(self, group: str) -> bool:
+        return group in self._kept_now or group in self.held_until
+
+    @cached_property
+    def _open_moves(self) -> Mapping[tuple[str, str], DrainMove]:
+        return {
+            (drain.name, move.unit): move
+            for drain in self.snapshot.drains
+            for move in drain.progress.moves
+            if move.is_open
+        }
 
     @cached_property
     def _hold(self) -> timedelta:

@@ -16,7 +16,7 @@ from maitred.decide.context import Context
 from maitred.decide.maintenance.movers import LeavingUnit
 from maitred.decide.preemption.promises import Promises
 from maitred.decide.preemption.units import Units
-from maitred.decide.seating import commit
+from maitred.decide.seating import by_shape, commit, per_node
 
 
 @dataclass(slots=True)
@@ -44,8 +44,8 @@ class MoveSearch:
     movers: Sequence[LeavingUnit]
     used: Counter[str] = field(default_factory=Counter)
     """Disruptions, by budget, of those who were told to leave before."""
-    planned: list[tuple[Ask, Assignment]] = field(default_factory=list)
-    """Places of those who leave later: who ranks lower, and leaves now, does not take them."""
+    planned: dict[int, list[int]] = field(default_factory=dict)
+    """Places of those who leave later, by shape: who ranks lower, and leaves now, does not take them."""
 
     @cached_property
     def units(self) -> Units:
@@ -78,8 +78,18 @@ class MoveSearch:
             found.leaves = True
             self._tell(trial, mover)
         elif found.seats is not None:
-            self.planned += zip((ask for _, ask in mover.asks), found.seats, strict=True)
+            self._plan(mover, found.seats)
         return found
+
+    def _plan(self, mover: LeavingUnit, seats: list[Assignment]) -> None:
+        for (_, ask), places in zip(mover.asks, seats, strict=True):
+            for shape, rows in by_shape(ask, places).items():
+                self.planned.setdefault(shape, []).extend(rows)
+
+    def seat_planned(self, ahead: Trial) -> None:
+        """To be rolled back."""
+        for shape, rows, copies in per_node(self.planned):
+            ahead.seat(shape, rows, copies)
 
     def _tell(self, trial: Trial, mover: LeavingUnit) -> None:
         self.promises.expect(trial, mover.pods)
@@ -103,8 +113,7 @@ class MoveSearch:
         """For every group of it, on the cluster once all that leave have left, and it too."""
         mover, ahead, found = moving.mover, self.promises.once_left(trial), list[Assignment]()
         checkpoint = ahead.checkpoint()
-        for ask, seats in self.planned:
-            commit(ahead, ask, seats)
+        self.seat_planned(ahead)
         ahead.evict(mover.pods[ahead.here[mover.pods]])
         for _, ask in mover.asks:
             places = self._attempt(ahead, ask)

@@ -119,8 +119,7 @@ class _DrainSurvey:
         """The cluster once it has left, beside the places of those who leave later; to be rolled back."""
         ahead = self.record.promises.once_left(self.record.trial)
         checkpoint = ahead.checkpoint()
-        for ask, seats in self.maintenance.moves.planned:
-            commit(ahead, ask, seats)
+        self.maintenance.moves.seat_planned(ahead)
         ahead.evict(mover.pods[ahead.here[mover.pods]])
         return ahead, checkpoint
 
