@@ -135,6 +135,8 @@ def shield_words(evictable: EvictablePods, pods: Rows) -> str:
     but not earlier than they must."""
     if bool(evictable.exempt[pods].any()):
         return f"is marked {NON_PREEMPTIBLE}"
+    if bool(evictable.unreadable[pods].any()):
+        return "has marks that cannot be read"
     until = int(evictable.protected_until[pods].max(initial=0))
     return f"is protected until {_said(until)}" if evictable.now < until < LONGEST else ""
 

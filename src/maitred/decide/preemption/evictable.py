@@ -256,7 +256,7 @@ class EvictablePods:
         return np.where(own == UNKNOWN_TIME, group, own)
 
     @cached_property
-    def _unreadable(self) -> Mask:
+    def unreadable(self) -> Mask:
         """Pods with marks that make no sense: their own, or else their group's."""
         own = np.array([bool(s.protection.unread) for s in self.snapshot.standings] + [False])
         groups = np.array([bool(g and g.group.protection.unread) for g in self.snapshot.seated] + [False])
@@ -300,13 +300,13 @@ class EvictablePods:
     def heeds(self) -> Ints:
         """Whether the marks that would keep a pod where it is count by the policy, and else why not."""
         here: Mask = ~(self.bound.fixed | self.leaving | self.stuck)
-        claims = here & (self.exempt | self._unreadable | (self._asked_until > self.now))
+        claims = here & (self.exempt | self.unreadable | (self._asked_until > self.now))
         return heeds(self.snapshot, self.policy, claims, self.devices)
 
     @cached_property
     def movable(self) -> Mask:
         """Pods that may have to leave, as far as it depends on them alone and not on the hour."""
-        stays: Mask = (self.exempt | self._unreadable) & (self.heeds == Heed.HEEDED)
+        stays: Mask = (self.exempt | self.unreadable) & (self.heeds == Heed.HEEDED)
         stays |= self.bound.fixed | self.leaving | self.stuck | (self.priority == NOT_KNOWN)
         return ~stays
 
@@ -320,7 +320,7 @@ class EvictablePods:
         if self.heeds[pod] == Heed.HEEDED:
             return ""
         mark = NON_PREEMPTIBLE if self.exempt[pod] else MIN_RUNTIME
-        if self._unreadable[pod]:
+        if self.unreadable[pod]:
             problems = self._problems(pod)
             mark = problems[0].partition(":")[0] if problems else LAST_CHECKPOINT
         namespace = self.bound.occupants[pod].key.partition("/")[0]
@@ -402,7 +402,7 @@ class EvictablePods:
         """Of pods that would be weighed for a group of that priority, but say something that cannot be."""
         weighed = self.ranks_below(below)
         heeded: Mask = self.heeds == Heed.HEEDED
-        for pod in islice(np.flatnonzero(self._unreadable & weighed & heeded).tolist(), NAMES_SHOWN):
+        for pod in islice(np.flatnonzero(self.unreadable & weighed & heeded).tolist(), NAMES_SHOWN):
             yield f"pod {self.bound.occupants[pod].key} is not evicted: {self._problem(pod)}"
         for pod in islice(np.flatnonzero(weighed & ~heeded).tolist(), NAMES_SHOWN):
             yield f"pod {self.bound.occupants[pod].key} may be evicted: {self.unheeded_words(pod)}"
