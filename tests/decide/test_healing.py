@@ -2,6 +2,7 @@
 
 from tests.decide.healing import LATER, MARK, SINCE, SOON, again, healed, lost, train
 from tests.oracle import builders as b
+from tests.oracle.builders import Obj
 from tests.support import decide
 
 
@@ -24,7 +25,7 @@ def test_a_member_on_a_lost_node_is_deleted_and_its_room_is_kept() -> None:
 def test_within_the_grace_nothing_changes() -> None:
     nodes = [lost("n1", gpu=8), *(b.node(f"n{i}", gpu=8) for i in range(2, 6))]
     plan, found = healed([*nodes, *train("n1", "n2", "n3", "n4"), b.pod("other", gpu=8)], SOON)
-    assert (found, plan["holds"], plan["memory"]) == ([], [], None)
+    assert (found, plan["holds"], plan["memory"]["incidents"]) == ([], [], [])
     assert [bind["node"] for bind in plan["binds"]] == ["n5"]
     assert plan["wakeAt"] == "2026-01-31T11:59:00Z"
 
@@ -109,7 +110,7 @@ def test_what_cannot_be_read_asks_for_nothing() -> None:
 
 def test_a_group_of_one_is_left_to_kubernetes() -> None:
     plan, found = healed([lost("n1", gpu=8), b.pod("lone", gpu=8, node="n1", owner="ReplicaSet/web")])
-    assert (found, plan["memory"]) == ([], None)
+    assert (found, plan["memory"]["incidents"]) == ([], [])
 
 
 def test_a_node_that_was_lost_in_the_future_is_a_wrong_clock() -> None:
@@ -131,3 +132,64 @@ def test_whoever_is_healed_again_and_again_is_left_alone() -> None:
     [one] = decide(once_more, policy, "2026-01-31T12:06:00Z")["healing"]
     assert one["rule"] == "none"
     assert "healed 1 time within 1h" in one["does"]
+
+
+def test_a_pod_that_cannot_be_stopped_keeps_its_name_until_its_node_is_fenced() -> None:
+    nodes = [lost("n1", gpu=8), *(b.node(f"n{i}", gpu=8) for i in range(2, 6))]
+    plan, _ = healed([*nodes, *train("n1", "n2", "n3", "n4")])
+    members = train("n1", "n2", "n3", "n4")
+    members[1] = b.pod(
+        "train-0", gpu=8, group="train", index=0, node="n1", owner="StatefulSet/train", deleted=True
+    )
+    [one] = decide(again([*nodes, *members], plan), None, "2026-01-31T12:02:00Z")["healing"]
+    assert "fence the node, with the taint node.kubernetes.io/out-of-service" in one["does"]
+    assert one["pods"] == []
+
+
+def test_all_members_of_a_lost_rack_leave_and_room_is_kept_for_all_of_them() -> None:
+    """Before their owner has made others, nobody of the gang runs or waits."""
+    nodes = [lost(f"n{i}", gpu=8) for i in range(1, 5)] + [b.node(f"n{i}", gpu=8) for i in range(5, 9)]
+    before = [*nodes, *train("n1", "n2", "n3", "n4"), b.pod("other", gpu=8, created=-1000)]
+    plan, [one] = healed(before)
+    assert [pod["delete"] for pod in one["pods"]] == [True] * 4
+    assert sorted(hold["node"] for hold in plan["holds"]) == ["n5", "n6", "n7", "n8"]
+    leaving = [*nodes, *train("n1", "n2", "n3", "n4", deleted=True), before[-1]]
+    later = decide(again(leaving, plan), None, "2026-01-31T12:00:01Z")
+    assert sorted(hold["node"] for hold in later["holds"]) == ["n5", "n6", "n7", "n8"]
+    assert later["binds"] == []
+
+
+def test_where_nobody_is_left_the_owner_is_suspended_instead_of_each_pod_deleted() -> None:
+    nodes = [lost(f"n{i}", gpu=8) for i in range(1, 5)] + [b.node(f"n{i}", gpu=8) for i in range(5, 9)]
+    _, [one] = healed([*nodes, b.job("train", 4), *train("n1", "n2", "n3", "n4", created=0)])
+    assert (one["rule"], one["restart"]["pods"]) == ("restart", 4)
+
+
+RESTART: Obj = {"annotations": {MARK: "restart"}}
+
+
+def test_all_members_start_anew_together_if_the_group_asks_for_it() -> None:
+    nodes = [lost("n1", gpu=8), *(b.node(f"n{i}", gpu=8) for i in range(2, 6))]
+    job = b.job("train", 4)
+    plan, [one] = healed([*nodes, job, *train("n1", "n2", "n3", "n4", created=0, **RESTART)])
+    assert (one["rule"], [pod["delete"] for pod in one["pods"]]) == ("restart", [False])
+    stops = {"kind": "Job", "owner": "default/train", "uid": job["metadata"]["uid"], "pods": 4}
+    assert {**one["restart"], "pod": ""} == {**stops, "pod": ""}
+    assert "its Job is suspended, so that 4 pods stop" in one["does"]
+    came_later = [*nodes, job, *train("n5", "n2", "n3", "n4", created=60, **RESTART)]
+    assert decide(again(came_later, plan), None, "2026-01-31T12:02:00Z")["healing"] == []
+
+
+def test_a_group_whose_owner_cannot_be_suspended_is_replaced_and_that_is_said() -> None:
+    nodes = [lost("n1", gpu=8), *(b.node(f"n{i}", gpu=8) for i in range(2, 6))]
+    of_set = train("n1", "n2", "n3", "n4", owner="StatefulSet/train", created=0, **RESTART)
+    _, [one] = healed([*nodes, *of_set])
+    assert (one["restart"], [pod["delete"] for pod in one["pods"]]) == (None, [True])
+    assert one["does"].startswith(
+        "no owner of its members can be suspended, so what was lost is replaced; 1 pod"
+    )
+    shared = [b.job("train", 5), *train("n1", "n2", "n3", "n4", created=0, **RESTART)]
+    beside = b.pod("beside", node="n5", owner="Job/train")
+    _, [one] = healed([*nodes, *shared, beside])
+    assert (one["restart"], [pod["delete"] for pod in one["pods"]]) == (None, [True])
+    assert one["does"].startswith("its owner has pods beside this group")

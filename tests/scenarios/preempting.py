@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from maitred.controllers.owners.suspensions import KIND
 from maitred.kube.records import RECORD
 from maitred.kube.reflector import ListPage
 from maitred.kube.resources import CONFIG_MAPS
@@ -15,7 +16,7 @@ from tests.scenarios.observer import JOB_NAME, Life
 from tests.scenarios.stage import Stage, Step
 from tests.scenarios.steps import pods_of
 
-OF_RECORDS = {"labelSelector": RECORD}
+OF_RECORDS = {"labelSelector": f"{RECORD}={KIND}"}
 
 
 def lives(stage: Stage, who: Pods | Job) -> list[Life]:

@@ -292,6 +292,7 @@ class GroupRecord:
         pending = [m for m in ordered if m.state == State.PENDING]
         running = [m for m in ordered if m.state == State.RUNNING]
         unfinished = [m for m in ordered if m.state in UNFINISHED]
+        leaving = [m for m in unfinished if m.state == State.TERMINATING]
         group, conflicts = self.group(), tuple(m.settled.conflict for m in pending if m.settled.conflict)[:1]
         unread = {problem for m in unfinished for problem in m.standing.protection.problems}
         unread.update(group.protection.problems)
@@ -329,6 +330,7 @@ class GroupRecord:
             overruled=next((m.settled.overruled for m in pending if m.settled.overruled), ""),
             source=(self.id.source, self.id.key, self.id.uid),
             wishes=tuple(sorted({m.standing.on_failure for m in unfinished} - {NO_WISH}, key=repr)),
+            leaving_shapes=tuple(map(shape_of, leaving)),
         )
 
     def seated(self) -> SeatedGroup:

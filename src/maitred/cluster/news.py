@@ -13,19 +13,26 @@ class News:
     effects: Effect = NO_EFFECT
     nodes: set[str] = field(default_factory=set)
     """Nodes that changed, or whose load did."""
+    health: bool = False
+    """Whether anything changed that tells of failures, or what is remembered of them."""
     version: int = 0
     """Grows with every change of pods, groups and nodes that a snapshot would show."""
 
     def take(self) -> "News":
         """What there is. From here on only what comes after it is kept."""
-        taken = News(self.groups, self.effects, self.nodes, self.version)
-        self.groups, self.effects, self.nodes = set(), NO_EFFECT, set()
+        taken = News(self.groups, self.effects, self.nodes, self.health, self.version)
+        self.groups, self.effects, self.nodes, self.health = set(), NO_EFFECT, set(), False
         return taken
+
+    def failed(self, changed: bool) -> None:
+        """Whether what is reported of nodes and pods is another than before."""
+        self.version += changed
+        self.health |= changed
 
     def go_back(self, earlier: "News") -> None:
         """As if nothing had changed since `earlier` was taken."""
         self.groups, self.effects, self.nodes = earlier.groups, earlier.effects, earlier.nodes
-        self.version = earlier.version
+        self.health, self.version = earlier.health, earlier.version
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,24 +72,26 @@ class PodTable:
     def put_node(self, node: Node) -> bool:
         """Whether that is news."""
         seats = self.seats
-        known = len(seats.nodes.resources)
+        known, was_missed = len(seats.nodes.resources), node.metadata.name in seats.nodes.absent
         news = seats.nodes.put(node)
         if len(seats.nodes.resources) > known:
             seats.charge_more(self.members.values(), known)
-        self._news.version += self.reports.put_node(node)
+        self._news.failed(self.reports.put_node(node) or was_missed)
         return news
 
     def delete_node(self, name: str) -> bool:
         """Whether it was there."""
-        self._news.version += self.reports.delete_node(name)
-        return self.seats.nodes.delete(name)
+        self.reports.delete_node(name)
+        was_there = self.seats.nodes.delete(name)
+        self._news.failed(was_there)
+        return was_there
 
     def delete(self, key: str) -> None:
         member = self.members.pop(key, None)
         if member is not None:
             self._note_end(member, None)
             self._remove(member)
-            self._news.version += self.reports.delete_pod(key)
+            self._news.failed(self.reports.delete_pod(key))
 
     def depart(self, key: str, leaving: bool) -> None:
         """A pod on a node is on its way out from now on, or is so no longer."""
@@ -138,7 +140,7 @@ class PodTable:
             self.seats.bound.set_progress(known.bound_row, *now)
 
     def _note_reports(self, pod: Pod, member: Member) -> None:
-        self._news.version += self.reports.put_pod(pod, member)
+        self._news.failed(self.reports.put_pod(pod, member))
 
     def _note_end(self, known: Member, member: Member | None) -> None:
         if self.ends is not None and known.bound_row != NOT_BOUND:

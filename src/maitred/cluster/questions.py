@@ -25,7 +25,7 @@ from maitred.model.devices.classes import DeviceClass, class_of_resources
 from maitred.model.drain import ByNode, drains_of
 from maitred.model.job import Job
 from maitred.model.membership import POD_GROUP, GroupId, sorting_key
-from maitred.model.memory import HOME, MEMORY, HealthMemory, MemoryObject, memory_of
+from maitred.model.memory import HOME, MEMORY, NO_MEMORY, HealthMemory, MemoryObject, memory_of
 from maitred.model.objects import Namespace, Object
 from maitred.model.operators.kueue import KueueWorkload
 from maitred.model.policy import Workloads
@@ -33,6 +33,7 @@ from maitred.model.priority import PriorityClass
 from maitred.model.suspending import TopOwner
 
 T = TypeVar("T", bound=Object)
+NOTHING_KEPT: MemoryObject | None = None
 
 
 class GroupPod(NamedTuple):
@@ -61,6 +62,7 @@ class StateQuestions:
         self._trees = Trees()
         self._pods = PodTable(self._tables, self._settling, self._trees, self.news, ends, waits_for_owners)
         self.group_makers = GroupMakers()
+        self._read = (NOTHING_KEPT, NO_MEMORY)
 
     @property
     def version(self) -> int:
@@ -153,6 +155,14 @@ class StateQuestions:
     def storage(self) -> StorageView:
         return self._pods.claims.storage()
 
+    @property
+    def memory(self) -> HealthMemory:
+        """What is remembered of failures. The text is read when it has changed, not for every snapshot."""
+        kept: MemoryObject | None = self._tables[MemoryObject].get(f"{HOME}/{MEMORY}")
+        if kept is not self._read[0]:
+            self._read = (kept, memory_of(kept))
+        return self._read[1]
+
     # -- everything ------------------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
@@ -162,10 +172,11 @@ class StateQuestions:
         storage = self.storage
         budgets, budget_sets = seats.budgets.view()
         groups, awaited = self._views(storage)
-        memory = memory_of(tables[MemoryObject].get(f"{HOME}/{MEMORY}"))
+        memory = self.memory
         hurt = self._hurt(storage, memory)
         device_classes = class_of_resources(tables[DeviceClass])
-        nodes, (used, fixed) = self.nodes.beside_classes(frozenset(device_classes)), seats.nodes.load()
+        inventory, (used, fixed) = pods.devices.inventory.view(), seats.nodes.load()
+        nodes = self.nodes.beside_claims(frozenset(device_classes), lambda: inventory.instead_of_plugins)
         drains, unread_drains = drains_of(tables[MemoryObject].values())
         drained, bound = drained_rows(nodes, drains), seats.bound.view()
         leaving = self._leaving(bound, drained, storage)
@@ -205,7 +216,7 @@ class StateQuestions:
             operated=tables.operated(),
             group_api=self.group_makers.view(),
             device_classes=device_classes,
-            inventory=pods.devices.inventory.view(),
+            inventory=inventory,
             allocated=pods.devices.allocated.view(),
         )
 

@@ -247,6 +247,8 @@ class GroupView:
     """The id by which the state knows it."""
     wishes: tuple[FailureWish, ...] = ()
     """What its members ask for if hardware fails under them."""
+    leaving_shapes: tuple[int, ...] = ()
+    """Of members on nodes that are on their way out: others like them may come in their places."""
 
     @property
     def coming(self) -> int:

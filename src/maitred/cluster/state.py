@@ -25,6 +25,7 @@ from maitred.model.group import (
 )
 from maitred.model.kinds import row_of
 from maitred.model.membership import POD_GROUP, GroupId, Settled
+from maitred.model.memory import MemoryObject
 from maitred.model.meta import key_of
 from maitred.model.node import Node
 from maitred.model.objects import Object
@@ -164,6 +165,7 @@ class ClusterState(StateQuestions):
         self.news.nodes.add(name)
 
     def _table_changed(self, kind: type[Object], key: str, now: Object | None) -> None:
+        self.news.failed(kind is MemoryObject)
         self.news.version += 1
         self.news.effects |= row_of(kind).effect
         self._pods.claims.changed(kind)

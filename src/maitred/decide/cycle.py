@@ -198,7 +198,7 @@ class _Cycle:
     def _known_by(self, group: TriedGroup) -> Hashable | None:
         """What it asks for, if others who ask for the same are known to fail as it does."""
         if self.known.as_others and group.ask.need and plain(self.record.snapshot, group.view):
-            return kin(group.view)
+            return kin(group.view), group.ask.closed
         return None
 
     def _find(self, group: TriedGroup) -> Assignment | None:
@@ -282,10 +282,10 @@ class _Cycle:
     def _move(self, mover: LeavingUnit) -> None:
         """If it leaves now, its places are held before its equals are seated."""
         self.record.moment += 1
-        found = self.record.maintenance.serve(self.trial, mover)
+        found = self.record.maintenance.serve(self.trial, self.record.moving(mover))
         if not found.leaves:
             return
-        for (view, ask), seats in zip(mover.asks, found.seats or (), strict=False):
+        for (view, ask), seats in zip(found.mover.asks, found.seats or (), strict=False):
             group = self.record.move(view, ask, seats)
             self.record.note_places(group, self.promises.hold(self.trial, ask, seats))
         self._note_displaced(self.promises.displaced(mover.pods))

@@ -80,6 +80,7 @@ class Verdicts:
             healing=self.record.healing.decisions,
             memory=self.record.healing.memory,
             drains=tuple(self.record.maintenance.decisions()),
+            taints=self.record.healing.taints,
             wake_at=self._wake_at(),
             search_exhausted=self.exhausted,
             warnings=tuple(sorted(warnings.union(promises.warnings(), self.record.maintenance.warnings()))),
@@ -119,6 +120,13 @@ class Verdicts:
             cause, until = self._kept_for(key)
             said = None if until is None else moment(int(until.timestamp()))
             yield KeptRoom(key, node, pods, owner, cause, said)
+        yield from self._spares()
+
+    def _spares(self) -> Iterator[KeptRoom]:
+        """All of them, also those that a group which may have them gets in this cycle."""
+        names = self.record.snapshot.nodes.names
+        for name in sorted(names[row] for row in self.record.spares):
+            yield KeptRoom("", name, 0, "", "Spare")
 
     def _kept_for(self, group: str) -> tuple[KeptCause, datetime | None]:
         healing = self.record.healing

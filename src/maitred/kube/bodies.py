@@ -211,6 +211,7 @@ def owner_patch(
 class LabelledMeta(Lean, frozen=True):
     name: str
     labels: Mapping[str, str]
+    resource_version: str = ""
 
 
 class WrittenConfigMap(Lean, frozen=True):
@@ -220,8 +221,9 @@ class WrittenConfigMap(Lean, frozen=True):
     data: Mapping[str, str]
 
 
-def config_map(name: str, labels: Mapping[str, str], data: Mapping[str, str]) -> bytes:
-    return encode(WrittenConfigMap("v1", "ConfigMap", LabelledMeta(name, labels), data))
+def config_map(name: str, labels: Mapping[str, str], data: Mapping[str, str], version: str = "") -> bytes:
+    """With a version: in the place of that one, and of no later one."""
+    return encode(WrittenConfigMap("v1", "ConfigMap", LabelledMeta(name, labels, version), data))
 
 
 def entries(data: Mapping[str, str]) -> bytes:

@@ -34,21 +34,14 @@ class Records:
         self._writer = writer
 
     def reflector(self, client: Client, sink: Sink[ConfigMap]) -> Reflector[ConfigMap]:
-        return Reflector(
-            client,
-            CONFIG_MAPS,
-            ConfigMap,
-            sink,
-            namespace=self.namespace,
-            selector={"labelSelector": f"{RECORD}={self.kind}"},
-        )
+        return reflector(client, self.namespace, self.kind, sink)
 
     def name(self, uid: str) -> str:
         return f"maitred-{self.kind}-{uid}"
 
     async def keep(self, uid: str, text: str) -> Done | Refused | Unknown:
         """In the place of an earlier record about the same object, which is out of date by now."""
-        labels = {"app.kubernetes.io/name": "maitred", RECORD: self.kind}
+        labels = labels_of(self.kind)
         body = bodies.config_map(self.name(uid), labels, {CONTENT: text})
         for _ in range(ATTEMPTS):
             outcome = await self._writer.create(CONFIG_MAPS, self.namespace, body)
@@ -68,12 +61,26 @@ class Records:
         return await self._writer.delete(CONFIG_MAPS, self.namespace, self.name(uid))
 
     async def _make_namespace(self) -> Done | Refused | Unknown:
-        """In a cluster it is there, since maitred runs in it. Beside a cluster it may not be."""
-        outcome = await self._writer.create(NAMESPACES, "", bodies.namespace(self.namespace))
-        taken = isinstance(outcome, Refused) and outcome.why is RefusalReason.TAKEN
-        if isinstance(outcome, Done):
-            log.info("created namespace %s, in which maitred keeps its records", self.namespace)
-        return Done() if taken else outcome
+        return await make_namespace(self._writer, self.namespace)
+
+
+def reflector(client: Client, namespace: str, kind: str, sink: Sink[ConfigMap]) -> Reflector[ConfigMap]:
+    """Of the records of one kind."""
+    selector = {"labelSelector": f"{RECORD}={kind}"}
+    return Reflector(client, CONFIG_MAPS, ConfigMap, sink, namespace=namespace, selector=selector)
+
+
+def labels_of(kind: str) -> dict[str, str]:
+    return {"app.kubernetes.io/name": "maitred", RECORD: kind}
+
+
+async def make_namespace(writer: Writer, namespace: str) -> Done | Refused | Unknown:
+    """In a cluster it is there, since maitred runs in it. Beside a cluster it may not be."""
+    outcome = await writer.create(NAMESPACES, "", bodies.namespace(namespace))
+    taken = isinstance(outcome, Refused) and outcome.why is RefusalReason.TAKEN
+    if isinstance(outcome, Done):
+        log.info("created namespace %s, in which maitred keeps its records", namespace)
+    return Done() if taken else outcome
 
 
 class TextSink:

@@ -103,7 +103,7 @@ class VolumeChoice(Record, frozen=True):
     node: str
 
 
-KeptCause = Literal["Later", "Healing", "Maintenance"]
+KeptCause = Literal["Later", "Healing", "Maintenance", "Spare"]
 
 
 class KeptRoom(Record, frozen=True):
@@ -117,7 +117,8 @@ class KeptRoom(Record, frozen=True):
     """The kind and the key of who creates them once others are scheduled or ready; else empty."""
     cause: KeptCause = "Later"
     """`Healing`: members were lost, and these take their places. `Maintenance`: they leave nodes that are
-    drained, and these take their places."""
+    drained, and these take their places. `Spare`: the whole node is kept free for groups that are healed,
+    whichever these will be."""
     until: str | None = None
 
 
@@ -131,6 +132,18 @@ class LostPod(Record, frozen=True):
     """Whether it is told to leave, with the grace period that it asks for: it is never removed by force."""
     why: str = ""
     """Why not."""
+
+
+class Restart(Record, frozen=True):
+    """All members are stopped together by suspending their owner, which is resumed when they fit."""
+
+    kind: str
+    owner: str
+    uid: str
+    pod: str
+    """One of the members that are to be stopped."""
+    pods: int
+    """How many these are."""
 
 
 class HealingDecision(Record, frozen=True):
@@ -149,6 +162,19 @@ class HealingDecision(Record, frozen=True):
     held_until: str | None = None
     """How long room is kept for members that take the place of others."""
     pods: tuple[LostPod, ...] = ()
+    restart: Restart | None = None
+    """What is yet to be stopped, so that all members start anew together."""
+
+
+class NodeTaint(Record, frozen=True):
+    """A taint that a node is to have from now on, or not to have any more. Its effect is NoSchedule."""
+
+    node: str
+    key: str
+    value: str
+    add: bool
+    words: str
+    """Why, with the evidence."""
 
 
 class DrainDecision(Record, frozen=True):
@@ -236,6 +262,8 @@ class Plan(Record, frozen=True):
     healing: tuple[HealingDecision, ...] = ()
     memory: HealthMemory | None = None
     """What is to be remembered of failures from now on; None if nothing of that has changed."""
+    taints: tuple[NodeTaint, ...] = ()
+    """Lemons to taint, and nodes that are none any more."""
     drains: tuple[DrainDecision, ...] = ()
     wake_at: str | None = None
     search_exhausted: bool = False

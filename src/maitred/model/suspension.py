@@ -5,7 +5,7 @@ kept in maitred's own namespace, where no tenant can write. What stands on the o
 people: it may be changed, removed or made up, and nothing follows from that.
 """
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import field
@@ -48,10 +48,11 @@ class Suspension(Lean, frozen=True, omit_defaults=False):
     workload_uid: Name = ""
     pod_group: Name = ""
     """The PodGroup that they named, which a Job controller adds and the template does not tell."""
+    cause: Literal["Preemption", "Healing", "Maintenance"] = "Preemption"
+    """`Healing`: hardware failed under its pods, and all of them start anew together. `Maintenance`: they
+    left nodes that are drained."""
     scheduler_name: Name = DEFAULT_SCHEDULER
     """Who will seat them when they are back."""
-    cause: Name = ""
-    """Empty if they made room for a group; else why they left."""
 
     def __str__(self) -> str:
         return msgspec.json.encode(self).decode()
@@ -77,6 +78,8 @@ class Suspension(Lean, frozen=True, omit_defaults=False):
         if self.workload:
             how = "deactivated"
             after = f"it is active again as soon as the pods of {self.kind} {self.owner.name} are gone"
+        if self.cause == "Healing":
+            return f"{how} by {self.by} at {at}: hardware failed, and {pods} start anew together; {after}"
         if self.cause == MAINTENANCE:
             return f"{how} by {self.by} at {at}: {pods} left nodes that are drained for maintenance; {after}"
         return (

@@ -9,6 +9,7 @@ from .drains import close_nodes, read_requests
 from .fields import Doc
 from .group_reading import read_groups
 from .groups import Group
+from .healing import seat_healed
 from .later import read_links
 from .objects import read_cluster
 from .pods import Pod
@@ -43,6 +44,7 @@ def read_case(
     _read_evictions(case)
     seat_held(case)
     seat_moving(case)
+    seat_healed(case)
     case.kept = kept(case)
     return case
 

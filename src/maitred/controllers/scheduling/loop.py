@@ -21,6 +21,7 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Protocol
 
+from maitred.cluster.news import News
 from maitred.cluster.snapshot import Snapshot
 from maitred.controllers.owners.returns import Returns
 from maitred.controllers.recording.recorder import DecisionRecorder
@@ -148,8 +149,9 @@ class SchedulingLoop:
             await self._returns.prepare()
         policy = self._policy()
         mirror.follow(policy.workloads)
-        selection = self._worklist.select(mirror.state.take_news(), mirror.waiting_by_group, started)
-        if selection.empty:
+        news = mirror.state.take_news()
+        selection = self._worklist.select(news, mirror.waiting_by_group, started)
+        if selection.empty and not self._concerns_health(news):
             return 0.0
         snapshot, now = mirror.state.snapshot(), datetime.now(UTC)
         rotation = Rotation(policy.search.cycle_steps, selection.first)
@@ -173,6 +175,12 @@ class SchedulingLoop:
             for order in orders:
                 self._binder.explained(order, by_group[order.group])
         return took
+
+    def _concerns_health(self, news: News) -> bool:
+        """Whether something may have failed, or a group may be whole again, though no group is to be decided.
+        Where nothing has failed this costs nothing."""
+        open_ones = (one.group for one in self._mirror.state.memory.incidents if one.is_open)
+        return news.health or any(group in news.groups for group in open_ones)
 
     async def _complete(self, plan: Plan, selection: CycleSelection, snapshot: Snapshot, took: float) -> None:
         """Carry out what is left of the Plan when its binds have been handed over, and tell all of it."""

@@ -10,12 +10,14 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from maitred.controllers.scheduling.binding import Order
 from maitred.controllers.scheduling.worklist import was_cut
+from maitred.decide.healing.judging import HARD
 from maitred.kube.outcomes import RefusalReason
 from maitred.model.categories import CATEGORIES
+from maitred.model.healing import FAILURE_RULES
 from maitred.model.plan import Eviction, Plan, Verdict
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
-
+HEALING_SECONDS = (1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0)
 
 T = TypeVar("T", Counter, Gauge, Histogram)
 
@@ -32,6 +34,7 @@ class Now:
     assumed_pods: Callable[[], int] = nothing
     short_groups: Callable[[], int] = nothing
     contested_devices: Callable[[], int] = nothing
+    hurt_groups: Callable[[], int] = nothing
     waiting_groups: Callable[[str], int] = nothing
     not_in_ledger: Callable[[], int] = nothing
     ledger_failing: Callable[[], int] = nothing
@@ -111,6 +114,25 @@ class Metrics:
         Counter, "maitred_notices", "Conditions written, on groups and pods, by result.", "kind", "result"
     )
     lists = MetricRow(Gauge, "maitred_lists", "Complete lists of a resource in this term.", "resource")
+    hurt_groups = MetricRow(
+        Gauge, "maitred_hurt_groups", "Groups that hardware has failed under, and that are being healed."
+    )
+    incidents = MetricRow(
+        Counter,
+        "maitred_incidents",
+        "Failures of hardware under groups, by their family and by what was done.",
+        "family",
+        "rule",
+    )
+    healing_seconds = MetricRow(
+        Histogram,
+        "maitred_healing_seconds",
+        "Time from a decision about a failure until the quorum of the group worked again.",
+        buckets=HEALING_SECONDS,
+    )
+    healed_pods = MetricRow(
+        Counter, "maitred_healed_pods", "Pods deleted because their node or their device had failed."
+    )
     leading = MetricRow(Gauge, "maitred_leading", "1 while this process leads.")
     policy_loads = MetricRow(Counter, "maitred_policy_loads", "Policies read, by result.", "result")
     not_in_ledger = MetricRow(
@@ -143,6 +165,9 @@ class Metrics:
             self.policy_loads.labels(result)
         for how in ("suspend", "delete"):
             self.evictions.labels(how)
+        for family in HARD:
+            for rule in FAILURE_RULES[:-1]:  # of what is left alone nothing is remembered
+                self.incidents.labels(family, rule)
         for kind in ("group", "pod"):
             for result in ("done", "failed"):
                 self.notices.labels(kind, result)
@@ -153,6 +178,7 @@ class Metrics:
         self.assumed_pods.set_function(now.assumed_pods)
         self.short_groups.set_function(now.short_groups)
         self.contested_devices.set_function(now.contested_devices)
+        self.hurt_groups.set_function(now.hurt_groups)
         self.not_in_ledger.set_function(now.not_in_ledger)
         self.ledger_failing.set_function(now.ledger_failing)
         for category in CATEGORIES:

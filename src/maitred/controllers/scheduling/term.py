@@ -19,6 +19,7 @@ import msgspec
 from maitred.cluster.news import Ends
 from maitred.controllers.answers.backlog import Backlog
 from maitred.controllers.bookkeeping import Bookkeeper, Keeping
+from maitred.controllers.healing.part import HealingPart
 from maitred.controllers.health import ProcessHealth
 from maitred.controllers.maintenance.part import MaintenancePart
 from maitred.controllers.owners.returns import Returns
@@ -145,8 +146,10 @@ class SchedulingTerm:
         if settings.scheduler is not None and not settings.shadow:
             self._returns = Returns(mirror, self._worklist, suspensions, settings.scheduler)
         acts = not settings.shadow
+        self._healing = HealingPart(mirror, self._worklist, writer, settings.namespace if acts else "")
         self._maintenance = MaintenancePart(mirror, self._worklist, writer, settings.namespace, acts)
         self._reflectors = list(reflectors(client, served, mirror, self._returns))
+        self._reflectors += self._healing.reflectors(client)
         self._reflectors += [self._maintenance.reflector(client)] if acts else []
         for reflector in self._reflectors:
             count = partial(getattr, reflector.counts, "lists")
@@ -177,6 +180,8 @@ class SchedulingTerm:
             self._room_order_finished,
         )
         self._receipts = Receipts(events, teller)
+        if not settings.shadow:
+            self._healing.act(suspensions, teller, events, metrics)
         self._report = Report(mirror, self.verdicts, settings.shadow, lambda: keeper.policy)
         self._bookkeeper = None
         if witnesses.ledger is not None:
@@ -203,6 +208,7 @@ class SchedulingTerm:
                 assumed_pods=lambda: mirror.overlay.assumed,
                 short_groups=self._repair.short,
                 contested_devices=lambda: len(mirror.device_claims.contested),
+                hurt_groups=self._healing.hurt,
                 waiting_groups=self._report.waiting,
                 not_in_ledger=self._records_dropped,
                 ledger_failing=self._ledger_failing,
@@ -214,7 +220,7 @@ class SchedulingTerm:
         if not self._settings.shadow:
             self._notices.catch_up()
             parts = (self._binder, self._evicter, self._receipts, self._notices, self._repair)
-            for part in (*parts, self._maintenance):
+            for part in (*parts, *self._healing.parts, self._maintenance):
                 tasks.create_task(part.run())
             if self._reclaimer is not None:
                 await self._reclaimer.look()
@@ -267,7 +273,8 @@ class SchedulingTerm:
 
     def _loop(self) -> SchedulingLoop:
         shadow = self._settings.shadow
-        actors: tuple[PlanListener, ...] = () if shadow else (self._maintenance, self._evicter, self._repair)
+        acting = () if shadow else (self._maintenance, self._evicter, self._repair)
+        actors: tuple[PlanListener, ...] = (*acting, self._healing)
         tellers: tuple[PlanFollower, ...] = (self._report,) if shadow else (self._notices, self._report)
         if self._bookkeeper is not None:
             tellers = (*tellers, self._bookkeeper)

@@ -1,7 +1,8 @@
 """What is remembered of failures, from one decision to the next: when each began, and how it ended."""
 
+import math
 from collections.abc import Set
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from msgspec.structs import replace
 
@@ -18,6 +19,7 @@ class Remembering:
     def __init__(self, memory: HealthMemory, now: datetime, window: timedelta) -> None:
         self._before, self._now, self._window = memory, now, window
         self._incidents = list(memory.incidents)
+        self.scores = memory.scores
 
     @property
     def open(self) -> list[Incident]:
@@ -58,8 +60,9 @@ class Remembering:
                 since=group.verdict.since,
                 pods=tuple(one.pod for one in group.lost),
                 uids=(*(one.uid for one in group.lost), *group.failed),
-                nodes=tuple(sorted({one.node for one in group.lost})),
+                nodes=tuple(sorted({*(one.node for one in group.lost), *group.failed_on})),
                 held_until=until,
+                youngest=_youngest(group) if rule == "restart" else None,
             )
         )
 
@@ -67,7 +70,7 @@ class Remembering:
         """Of groups that have their quorum again, and of those for which no room is kept any more."""
         for place, one in enumerate(self._incidents):
             if one.is_open and one.group in whole:
-                self._incidents[place] = replace(one, ended=self._now, how=WHOLE)
+                self._incidents[place] = replace(one, ended=self._now, how=WHOLE, is_whole=True)
             elif one.is_open and (one.held_until or one.begun + self._window) <= self._now:
                 self._incidents[place] = replace(one, ended=self._now, how=OVER)
 
@@ -75,5 +78,11 @@ class Remembering:
     def changed(self) -> HealthMemory | None:
         """What is to be remembered from now on; None if that is what was."""
         kept = [one for one in self._incidents if one.is_open or one.begun > self._now - self._window]
-        found = replace(self._before, incidents=tuple(kept[-MOST_INCIDENTS:]))
+        found = replace(self._before, incidents=tuple(kept[-MOST_INCIDENTS:]), scores=self.scores)
         return None if found == self._before else found
+
+
+def _youngest(group: HurtGroup) -> datetime | None:
+    """By the clock of the API server. None if the members do not say it."""
+    created = max((member.order[1] for member in group.view.running), default=math.inf)
+    return datetime.fromtimestamp(created, UTC) if math.isfinite(created) else None

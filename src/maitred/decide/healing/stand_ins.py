@@ -14,17 +14,17 @@ from maitred.cluster.snapshot import NO_INDEX, GroupView, LaterMembers
 from maitred.decide.healing.losses import LostMember, pod_of, without
 
 
-def as_healed(view: GroupView, lost: Sequence[LostMember], kept: bool) -> GroupView:
-    """`lost` count no more; if room is kept, the quorum is asked for as if all of it were there."""
+def as_healed(view: GroupView, lost: Sequence[LostMember]) -> GroupView:
+    """`lost` count no more, and the quorum is asked for as if all of it were there."""
     left = without(view, lost)
-    if not kept or left.parts is not None or left.later is not None:
+    if left.parts is not None or left.later is not None:
         return left  # of a tree, room is kept for the members that are there
     shapes = _shapes(view, lost, left.missing - len(left.pods))
     return replace(left, later=_standing_in(left, shapes)) if shapes else left
 
 
 def _shapes(view: GroupView, lost: Sequence[LostMember], missing: int) -> list[int]:
-    """Those that were lost come again; what else is missing is like most of the others."""
+    """Those that were lost, or leave, come again; what else is missing is like most of the others."""
     if missing <= 0:
         return []
     gone, running = {one.pod for one in lost}, view.running_shapes.tolist()
@@ -35,7 +35,7 @@ def _shapes(view: GroupView, lost: Sequence[LostMember], missing: int) -> list[i
     ]
     every = Counter([*running, *view.shapes.tolist()])
     usual = [max(every, key=lambda shape: (every[shape], -shape))] if every else []
-    return (again + usual * missing)[:missing]
+    return [*again, *view.leaving_shapes, *usual * missing][:missing]
 
 
 def _standing_in(view: GroupView, shapes: Sequence[int]) -> LaterMembers:
