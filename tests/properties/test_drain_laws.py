@@ -1,6 +1,8 @@
 """Requests to drain nodes, drawn at random over clusters in which pods run: the laws hold as without them."""
 
+import json
 from datetime import timedelta
+from random import Random
 
 from hypothesis import event, given
 from hypothesis import strategies as st
@@ -28,6 +30,14 @@ def drained(draw: st.DrawFn) -> list[Obj]:
         *objects,
         drain(*chosen, by=by, asked=NOW.isoformat(), force=draw(st.sampled_from((True, True, True, False)))),
     ]
+
+
+@given(drained(), st.integers(0, 1000))
+@examples(60)
+def test_law_9_whatever_the_order_of_the_input(objects: list[Obj], seed: int) -> None:
+    first = json.dumps(decide(objects, None, NOW.isoformat()))
+    Random(seed).shuffle(objects)
+    assert json.dumps(decide(objects, None, NOW.isoformat())) == first
 
 
 @given(drained())

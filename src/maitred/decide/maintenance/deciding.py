@@ -107,7 +107,7 @@ class Maintenance:
             yield DrainDecision(
                 name=drain.name,
                 left=left[drain.name],
-                cordon=tuple(self._to_cordon(drain, left[drain.name])),
+                cordon=tuple(sorted(self._to_cordon(drain, left[drain.name]))),
                 done=progress.done is not None,
                 over=drain.is_over(self.now),
                 progress=None if progress == drain.progress else progress,
