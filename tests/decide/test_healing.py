@@ -147,6 +147,15 @@ def test_all_members_of_a_lost_rack_leave_and_room_is_kept_for_all_of_them() -> 
     assert later["binds"] == []
 
 
+def test_room_for_all_is_kept_while_only_the_pod_on_the_lost_node_is_left() -> None:
+    nodes = [lost("n1", gpu=8), *(b.node(f"n{i}", gpu=8) for i in range(2, 6))]
+    plan, _ = healed([*nodes, *train("n1", "n2", "n3", "n4")])
+    [first, *_] = [pod for pod in train("n1", deleted=True) if pod["kind"] == "Pod"]
+    left = [*nodes, train()[0], first, b.pod("other", gpu=8)]
+    later = decide(again(left, plan), None, "2026-01-31T12:00:05Z")
+    assert (sum(hold["pods"] for hold in later["holds"]), later["binds"]) == (4, [])
+
+
 def test_nodes_of_a_rack_fall_silent_one_after_the_other_and_it_is_decided_once() -> None:
     nodes = [lost("n1", gpu=8), lost("n2", "2026-01-31T11:59:30Z", gpu=8), lost("n3", LATER, gpu=8)]
     nodes += [b.node(f"n{i}", gpu=8) for i in range(4, 9)]
