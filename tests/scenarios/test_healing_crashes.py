@@ -20,7 +20,7 @@ SIZE = 2
 GANG = Group("train", quorum=SIZE)
 JOB = Job("train", SIZE, GANG)
 NEWCOMER = Pods("newcomer")
-MOST_WRITES = 14
+MOST_WRITES = 18
 """Memory, condition, deletion, Event, two binds, condition, Event, memory, Event; with a restart a
 record and the owner twice more. Whether one comes before the other depends on the pace."""
 

@@ -82,7 +82,7 @@ class Healer:
         """UIDs of owners that the API server does not let us suspend."""
         self._memory = Retry()
         self._woken = asyncio.Event()
-        keeper.written = notices.written
+        keeper.listeners.append(notices.written)
 
     def decided(self, plan: Plan, snapshot: Snapshot, now: float) -> None:
         if not self._keeper.note(plan.memory, snapshot.memory):
