@@ -33,18 +33,17 @@ def alternative(model: str) -> Obj:
 
 
 CLASS: Obj = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}}
-TEMPLATE: Obj = {
-    "apiVersion": "resource.k8s.io/v1",
-    "kind": "ResourceClaimTemplate",
-    "metadata": {"name": "either", "namespace": "default"},
-    "spec": {
-        "spec": {
-            "devices": {
-                "requests": [{"name": "gpu", "firstAvailable": [alternative("H100"), alternative("A100")]}]
-            }
-        }
-    },
-}
+
+
+def either(*models: str) -> Obj:
+    """A claim template: the first of these models that can be had."""
+    requests = [{"name": "gpu", "firstAvailable": [alternative(model) for model in models]}]
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "either", "namespace": "default"},
+        "spec": {"spec": {"devices": {"requests": requests}}},
+    }
 
 
 def members(count: int) -> list[Obj]:
@@ -57,7 +56,11 @@ def members(count: int) -> list[Obj]:
 
 def served(count: int, h100: int, a100: int) -> list[str]:
     world = [node("a", cpu=64), node("h", cpu=64), slice_of("a", "A100", a100), slice_of("h", "H100", h100)]
-    plan = decide([*world, CLASS, TEMPLATE, *members(count)])
+    return chosen([*world, CLASS, either("H100", "A100"), *members(count)])
+
+
+def chosen(objects: list[Obj]) -> list[str]:
+    plan = decide(objects)
     return sorted(one["allocation"]["devices"]["results"][0]["request"] for one in plan["claims"])
 
 
@@ -66,8 +69,17 @@ def test_every_member_gets_the_first_where_there_are_enough() -> None:
 
 
 def test_what_is_missing_is_made_up_by_the_next() -> None:
-    assert served(4, h100=2, a100=8).count("gpu/a100") >= 2
-    assert len(served(4, h100=2, a100=8)) == 4
+    assert served(4, h100=2, a100=8) == ["gpu/a100"] * 2 + ["gpu/h100"] * 2
+    assert served(6, h100=4, a100=4) == ["gpu/a100"] * 2 + ["gpu/h100"] * 4
+
+
+def test_nodes_for_an_earlier_alternative_come_first() -> None:
+    """Nodes are called so that those for later alternatives have the first names."""
+    world = [node(name, cpu=64) for name in ("a", "b", "c")]
+    world += [slice_of("a", "A40", 4), slice_of("b", "A100", 2), CLASS, either("H100", "A100", "A40")]
+    assert chosen([*world, *members(1)]) == ["gpu/a100"]
+    assert chosen([*world, slice_of("c", "H100", 1), *members(3)]) == ["gpu/a100"] * 2 + ["gpu/h100"]
+    assert chosen([*world, *members(5)]) == ["gpu/a100"] * 2 + ["gpu/a40"] * 3
 
 
 def test_the_next_where_the_first_is_not_to_be_had() -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from maitred.verify import verify
 from tests.decide.reading import categories, detail, entry, verdict
 from tests.oracle.builders import Obj, node, pod, pod_group, pods
 from tests.oracle.device_builders import (
@@ -150,6 +151,7 @@ def test_a_claim_that_256_pods_use_is_full() -> None:
     claim = resource_claim("mine", want(), {"devices": {"results": [result]}}, reserved)
     plan = told([node("n1"), gpus("n1", 1), claim], claim="mine")
     assert said(plan).endswith("claim default/mine is reserved for 256 pods, and can be for no more")
+    assert verdict(plan) == "Waiting"  # for these pods to go
 
 
 def test_a_claim_whose_devices_are_elsewhere_says_where() -> None:
@@ -253,6 +255,38 @@ def test_a_share_that_no_device_has_left_is_told_by_its_capacity() -> None:
     )
     assert said(plan).endswith("it wants 1 device; 1 has too little memory left")
     assert numbers(plan)["capacity"] == {"memory": 1}
+
+
+NEVER = {
+    "more than there is": ({}, {"memory": "90Gi"}, "memory"),
+    "of what it does not have": ({}, {"cores": "1"}, "cores"),
+    "more than its policy gives": (
+        {"requestPolicy": {"default": "10Gi", "validValues": ["10Gi", "20Gi"]}},
+        {"memory": "30Gi"},
+        "memory",
+    ),
+}
+
+
+@pytest.mark.parametrize(("policy", "asked", "name"), NEVER.values(), ids=NEVER)
+def test_a_share_that_no_device_ever_gives_is_told_from_one_that_others_have(
+    policy: Obj, asked: Obj, name: str
+) -> None:
+    shared = device("gpu-0", {}, {"memory": {"value": "80Gi", **policy}}, shared=True)
+    pool = resource_slice("n1-gpus", GPU, [shared], node="n1")
+    plan = lone(want(1, capacity=asked), node("n1"), pool)
+    assert said(plan).endswith(f"it wants 1 device; 1 never has so much {name} for one request")
+    assert numbers(plan)["capacity"] == {name: 1}
+
+
+def test_devices_that_several_nodes_reach_go_to_the_members_that_fit_wherever_these_are() -> None:
+    """The third member would be alone on its node, and the devices are gone all the same."""
+    fabric = resource_slice("fabric", GPU, [device("a"), device("b")], everywhere=True)
+    plan = gang(3, want(), *(node(f"n{i}", cpu=1) for i in range(3)), fabric)
+    assert said(plan) == (
+        "there are devices for 2 of 3 members; request gpu of claim gpus: it wants 1 device; 2 go to the "
+        "members that fit"
+    )
 
 
 def test_partitions_whose_counters_others_have_are_told() -> None:
@@ -379,6 +413,30 @@ def test_a_taint_that_is_tolerated_or_not_asked_for_is_in_nobodys_way() -> None:
     assert categories(lone(other, node("n1"), ill)) == ["Devices"]
 
 
+def test_devices_that_vanished_from_their_slices_are_told_and_no_proof() -> None:
+    """The node has had three, of which one is in use and not published any more."""
+    vanished = holder("a", "n1", "gpu-2")
+    objects = [*CLASSES, node("n1"), gpus("n1", 2), claim_template("t", want(3)), *vanished]
+    objects.append(pod("g", 1, spec={"resourceClaims": [use("gpus", template="t")]}))
+    plan = decide(objects)
+    assert verify(objects, plan, None) == []
+    assert (categories(plan), verdict(plan)) == (["Devices", "Health"], "Waiting")
+    told_ = "1 device that claims have is not published any more: gpu-2 of pool n1"
+    assert said(plan, "Health") == told_
+    lost = {"driver": GPU, "pool": "n1", "device": "gpu-2"}
+    assert (detail(plan, "Health")["gone"], detail(plan, "Health")["goneDevices"]) == ([lost], 1)
+    detail(plan, "Health")["gone"] = [{**lost, "device": "gpu-1"}]
+    assert [breach.law for breach in verify(objects, plan, None)] == [7]
+
+
+def test_a_pool_that_vanished_with_its_driver_is_told_to_those_who_want_its_class() -> None:
+    vanished = holder("a", "n1", "gpu-0", "gpu-1")
+    plan = lone(want(), node("n1"), node("n2"), gpus("n2", 1), *holder("b", "n2", "gpu-0"), *vanished)
+    assert said(plan, "Health").endswith("not published any more: gpu-0 of pool n1, gpu-1 of pool n1")
+    others = claim_spec(exactly("nic", wish("nic")))
+    assert categories(lone(others, node("n1"), gpus("n1", 1), *holder("a", "n1", "gpu-7"))) == ["Devices"]
+
+
 # ---- never
 
 
@@ -392,4 +450,6 @@ def test_what_others_have_or_is_tainted_or_not_made_yet_is_not() -> None:
     tainted = lone(want(2), node("n1"), gpus("n1", 2, taints=["unhealthy:NoSchedule"]))
     no_class = lone(claim_spec(exactly("gpu", wish("tpu"))), node("n1"), gpus("n1", 2))
     no_template = lone(None, node("n1"))
-    assert [verdict(plan) for plan in (in_use, tainted, no_class, no_template)] == ["Waiting"] * 4
+    no_driver = lone(want(2), node("n1"))
+    plans = (in_use, tainted, no_class, no_template, no_driver)
+    assert [verdict(plan) for plan in plans] == ["Waiting"] * 5

@@ -25,7 +25,7 @@ def test_a_member_on_a_lost_node_is_deleted_and_its_room_is_kept() -> None:
 def test_within_the_grace_nothing_changes() -> None:
     nodes = [lost("n1", gpu=8), *(b.node(f"n{i}", gpu=8) for i in range(2, 6))]
     plan, found = healed([*nodes, *train("n1", "n2", "n3", "n4"), b.pod("other", gpu=8)], SOON)
-    assert (found, plan["holds"], plan["memory"]) == ([], [], None)
+    assert (found, plan["holds"], plan["memory"]["incidents"]) == ([], [], [])
     assert [bind["node"] for bind in plan["binds"]] == ["n5"]
     assert plan["wakeAt"] == "2026-01-31T11:59:00Z"
 
@@ -110,7 +110,7 @@ def test_what_cannot_be_read_asks_for_nothing() -> None:
 
 def test_a_group_of_one_is_left_to_kubernetes() -> None:
     plan, found = healed([lost("n1", gpu=8), b.pod("lone", gpu=8, node="n1", owner="ReplicaSet/web")])
-    assert (found, plan["memory"]) == ([], None)
+    assert (found, plan["memory"]["incidents"]) == ([], [])
 
 
 def test_a_node_that_was_lost_in_the_future_is_a_wrong_clock() -> None:
@@ -132,6 +132,18 @@ def test_whoever_is_healed_again_and_again_is_left_alone() -> None:
     [one] = decide(once_more, policy, "2026-01-31T12:06:00Z")["healing"]
     assert one["rule"] == "none"
     assert "healed 1 time within 1h" in one["does"]
+
+
+def test_a_pod_that_cannot_be_stopped_keeps_its_name_until_its_node_is_fenced() -> None:
+    nodes = [lost("n1", gpu=8), *(b.node(f"n{i}", gpu=8) for i in range(2, 6))]
+    plan, _ = healed([*nodes, *train("n1", "n2", "n3", "n4")])
+    members = train("n1", "n2", "n3", "n4")
+    members[1] = b.pod(
+        "train-0", gpu=8, group="train", index=0, node="n1", owner="StatefulSet/train", deleted=True
+    )
+    [one] = decide(again([*nodes, *members], plan), None, "2026-01-31T12:02:00Z")["healing"]
+    assert "fence the node, with the taint node.kubernetes.io/out-of-service" in one["does"]
+    assert one["pods"] == []
 
 
 def test_all_members_of_a_lost_rack_leave_and_room_is_kept_for_all_of_them() -> None:

@@ -7,7 +7,8 @@ import pytest
 from maitred.verify import verify
 from tests.decide.reading import detail, entry, first, seats, verdict
 from tests.oracle.builders import GPU, Obj, node, pod, pod_group, pods
-from tests.support import decide
+from tests.oracle.device_builders import device, resource_slice
+from tests.support import decide, snapshot_of
 
 COUNT, PRESENT = "nvidia.com/gpu.count", "nvidia.com/gpu.present"
 
@@ -48,6 +49,19 @@ def test_plugins_that_are_not_registered() -> None:
     plan = decided(unregistered("n1"), unregistered("n2", PRESENT, "true"), *crew(2, cpu=8))
     told = "the device plugins of nvidia.com/gpu on n1 (8), n2 (unknown) are not registered; the numbers are "
     assert message(plan).startswith(f"it may fit, but {told}those of their labels {COUNT}, {PRESENT}; ")
+
+
+@pytest.mark.parametrize(
+    ("driver", "told"),
+    [("gpu.nvidia.com", ["n2"]), ("compute-domain.nvidia.com", ["n1", "n2"]), ("gpu.amd.com", ["n1", "n2"])],
+)
+def test_devices_that_a_driver_publishes_in_slices_need_no_plugin(driver: str, told: list[str]) -> None:
+    """The labels of feature discovery are there in both cases, and every device would be counted twice."""
+    published = resource_slice("n1-gpus", driver, [device("gpu-0")], node="n1")
+    plan = decided(unregistered("n1"), unregistered("n2"), published, *crew(2))
+    nodes = snapshot_of([unregistered("n1"), unregistered("n2"), published]).nodes
+    assert sorted(nodes.names[row] for row in nodes.unwell) == told
+    assert verdict(plan) == ("Impossible" if told == ["n2"] else "Waiting")
 
 
 def test_devices_that_are_counted_are_spoken_of_first() -> None:

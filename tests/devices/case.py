@@ -5,6 +5,7 @@ from typing import Any
 
 from tests.devices.made import (
     GPUS,
+    HOSTNAME,
     NICS,
     SHARED,
     World,
@@ -33,7 +34,6 @@ class Case:
     node: str | None
     kube: str | None = None
     """What kube-scheduler does, where that differs; docs/compatibility.md has a row with the reason."""
-    """Why maitred does not do it yet."""
     pod: Obj = field(default_factory=dict)
     """Of the pod's spec; `templates` names those of its claims that come from templates."""
 
@@ -51,6 +51,8 @@ COMMON = [
     device_class("nic", f'device.driver == "{NICS}"'),
 ]
 """What is there in every case."""
+ON_N2: Obj = {"nodeSelector": {HOSTNAME: "n2"}}
+"""For what every node can serve."""
 OWN = f'device.attributes["{GPUS}"]'
 ALL: Obj = {"allocationMode": "All"}
 LINK, LINKS = f"{SHARED}/link", f"{SHARED}/links"

@@ -3,7 +3,7 @@ run. Nodes are n1 and n2, pools are called as their node or as said, and the pod
 
 from typing import Any
 
-from tests.devices.case import ALL, ERROR, LINK, LINKS, OWN, Case, gpu, gpus, held, one
+from tests.devices.case import ALL, ERROR, LINK, LINKS, ON_N2, OWN, Case, gpu, gpus, held, one
 from tests.devices.cases_of_shares import SHARES
 from tests.devices.made import (
     GPUS,
@@ -68,7 +68,7 @@ SELECTORS = [
     Case("as many as a claim can have", [gpus(*(gpu(f"d{n}") for n in range(40)))], one(count=32), "n1"),
     Case("a device that another pod has", [gpus(gpu()), *held("d0")], one(), None),
     Case("the other device", [gpus(gpu(), gpu("d1")), *held("d0")], one(), "n1"),
-    Case("a claim that asks for nothing", [gpus(gpu())], [claim("claim")], "n1"),
+    Case("a claim that asks for nothing", [gpus(gpu())], [claim("claim")], "n2", pod=ON_N2),
     Case(
         "a claim that asks for nothing, beside one that does",
         [gpus(gpu(), on="n2")],
@@ -324,6 +324,7 @@ CHOICES = [
 # -- access, taints, conditions ------------------------------------------------------------------------------
 
 ADMIN: Obj = {"adminAccess": True}
+LOOKS = [request(name, "gpu", **ADMIN) for name in "rs"]
 UNWELL: Obj = {"taints": [taint()]}
 EXISTS: Obj = {"tolerations": [{"key": "unwell", "operator": "Exists"}]}
 HEALTH = [
@@ -354,6 +355,13 @@ HEALTH = [
         [claim("claim", request("r", "gpu"), request("s", "gpu", **ADMIN))],
         None,
     ),
+    Case(
+        "admin access to one of two in the first request, and the other in the second",
+        [gpus(gpu(), gpu("d1"))],
+        claims(LOOKS[0], TWO[1]),
+        "n1",
+    ),
+    Case("admin access to two", [gpus(gpu(), gpu("d1"))], claims(*LOOKS), "n1"),
     Case(
         "admin access to a shared device in the first request, and a share of it in the second",
         [gpus(gpu(more={"allowMultipleAllocations": True}))],

@@ -18,9 +18,6 @@ PAUSES = (0.05, 0.5, 2.0)
 """kube-scheduler hears of objects a little later than we do, so a difference is asked about again."""
 
 
-NOT_YET = "maitred does not allocate devices of classes yet"
-
-
 @dataclass(frozen=True)
 class Compared:
     kube: Outcome
@@ -53,7 +50,7 @@ async def _compared(server: Server, world: World, pause: float) -> Compared:
     if ours.node is not None:
         wrong += await _written(server, world, pause)
         wrong += await _narrowed(server, world, pause, ours, waiting)
-    elif kube.node is not None and NOT_YET not in ours.why_not:
+    elif kube.node is not None:
         placed = f"kube-scheduler binds to {kube.node}, with {_short(kube.allocations)}"
         wrong.append(f"{placed}; maitred: {ours.why_not}")
     return Compared(kube, ours, tuple(wrong))

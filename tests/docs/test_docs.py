@@ -176,6 +176,7 @@ def test_the_blockers_page_has_the_details_of_its_examples(file: Path, tmp_path:
         ("Volume", model.VolumeChoice),
         ("Claim", model.ClaimAllocation),
         ("ClaimToMake", model.ClaimToMake),
+        ("Taint", model.NodeTaint),
         ("Group", model.GroupVerdict),
         ("Blocker", model.Blocker),
         ("Remedy", model.Remedy),
@@ -217,6 +218,11 @@ def test_the_simulate_page_has_every_field_of_a_scenario(
 ) -> None:
     names = {field.encode_name for struct in structs for field in msgspec.structs.fields(struct)}
     assert first_column(section("simulate.md", title, "###")) == names
+
+
+def test_the_simulate_page_has_every_field_of_a_reaction() -> None:
+    names = {field.encode_name for field in msgspec.structs.fields(scenario.WrittenReaction)}
+    assert first_column(section("simulate.md", "Reaction", "####")) == names
 
 
 def test_the_compatibility_page_has_every_kind_that_the_sandbox_serves() -> None:

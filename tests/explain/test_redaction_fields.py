@@ -31,8 +31,18 @@ from maitred.model.meta import ObjectMeta, Timestamp
 from maitred.model.node import ContainerImage, Node, Taint
 from maitred.model.objects import Namespace, Object
 from maitred.model.plan import Alternative, Departure, Eviction, Receipt, Toll
-from maitred.model.pod import Pod
-from maitred.model.policy import Devices, Health, Nodes, NodeTemplate, Prices, Search, Topology, Workloads
+from maitred.model.pod import Pod, PodSpec
+from maitred.model.policy import (
+    Devices,
+    Healing,
+    Health,
+    Nodes,
+    NodeTemplate,
+    Prices,
+    Search,
+    Topology,
+    Workloads,
+)
 from maitred.model.priority import PriorityClass
 from maitred.model.storage import CSIDriver, CSINode, PersistentVolume, StorageClass, VolumeAttachment
 from maitred.model.suspension import SUSPENDED
@@ -58,7 +68,7 @@ OF_THE_CLUSTER = (
 )
 """Kinds that no tenant writes, and that everybody may know."""
 WITHOUT_NAMESPACE = (Namespace, PersistentVolume, VolumeAttachment)
-SETTINGS = (Topology, Nodes, NodeTemplate, Health, Devices, Search, Prices, Workloads)
+SETTINGS = (Topology, Nodes, NodeTemplate, Health, Healing, Devices, Search, Prices, Workloads)
 PUBLIC = {kind.__name__ for kind in (*OF_THE_CLUSTER, *SETTINGS, Taint, GroupApi)}
 """What is in a scene as it is, whoever reads it."""
 POLICY = policy_of({"preemption": {"protection": {"namespaces": {"matchLabels": {SECRET: SECRET}}}}})
@@ -108,6 +118,14 @@ HIDDEN = {
     "VolumeSpec.storage_class_name",
     "VolumeSpec.volume_attributes_class_name",
     "VolumeSpec.volume_mode",
+    "ContainerStatus.image",
+    "NodeScore.evidence",
+    "PodStatus.extended_resource_claim_status",
+    "PodStatus.message",
+    "PodStatus.nominated_node_name",
+    "PodStatus.resource_claim_statuses",
+    "SaidCondition.message",
+    *(f"PodSpec.{name}" for name in field_names(PodSpec) if name != "node_name"),
 }
 """Fields of strangers' objects that are not told, since no decision about others reads them."""
 

@@ -29,6 +29,7 @@ def test_the_defaults() -> None:
         "nodes": {"managed": None},
         "nodeTemplates": (),
         "health": {"taints": ()},
+        "healing": {"onFailure": "replace", "grace": "60s", "hold": "10m", "most": 5, "window": "1h"},
         "devices": {
             "resources": ("*/gpu", "*/gpu-*", "*/tpu", "*/npu", "*/gaudi", "*/neuron*", "*/mig-*"),
             "modelLabels": (

@@ -1,5 +1,6 @@
 """Any document of a type: what an answer may look like, whoever made it."""
 
+from datetime import datetime
 from typing import Any
 
 from hypothesis import strategies as st
@@ -26,6 +27,7 @@ PLAIN: dict[type[inspect.Type], SearchStrategy[Any]] = {
     inspect.FloatType: st.sampled_from((0.0, 0.5, 1.0, 86_400.0, 1e9)),
     inspect.BoolType: st.booleans(),
     inspect.NoneType: st.none(),
+    inspect.DateTimeType: st.sampled_from(MOMENTS).map(datetime.fromisoformat),
     inspect.AnyType: st.sampled_from((None, 1, "some", ["one", "two"])),
 }
 

@@ -10,7 +10,7 @@ from maitred.model.node import Node, NodeSpec, NodeStatus
 from maitred.model.pod import Container, PodSpec, ResourceRequirements, Resources
 from maitred.model.policy import PREEMPTIVE_ORDERS, SHARING_PLACEMENTS, Level, Policy, Topology
 from maitred.simulate.clock import SECOND, Time
-from maitred.simulate.faults import Breakdown
+from maitred.simulate.faults import Breakdown, Reaction
 from maitred.simulate.jobs import Crew, SimulatedJob, Workload
 from maitred.simulate.loop import RunObserver, Simulation
 from maitred.simulate.nodes import SimulatedNodes
@@ -53,12 +53,16 @@ def job(
     )
 
 
-def seater_for(policy: Policy, nodes: Sequence[Node], workload: Workload) -> Seater:
+def seater_for(
+    policy: Policy, nodes: Sequence[Node], workload: Workload, reaction: Reaction | None
+) -> Seater:
     if policy.placement == "pod-by-pod":
         return PodByPod(nodes, 1)
     if policy.placement in SHARING_PLACEMENTS:
         return SharedDevices(nodes, policy, workload)
-    return (Displacing if policy.order in PREEMPTIVE_ORDERS else WholeGroups)(nodes, policy)
+    if policy.order in PREEMPTIVE_ORDERS:
+        return Displacing(nodes, policy)
+    return WholeGroups(nodes, policy, heals=reaction is not None)
 
 
 def play(
@@ -69,12 +73,20 @@ def play(
     horizon: Time | None = None,
     period: Time = 0,
     watchers: Sequence[RunObserver] = (),
+    reaction: Reaction | None = None,
 ) -> Simulation:
     policy = policy or Policy(topology=Topology((RACK,)))
     workload = tuple(sorted(jobs, key=lambda each: each.arrival))
     floor = SimulatedNodes(nodes, policy, (RACK,))
     loop = Simulation(
-        floor, seater_for(policy, nodes, workload), workload, iter(faults), horizon, period, watchers
+        floor,
+        seater_for(policy, nodes, workload, reaction),
+        workload,
+        iter(faults),
+        horizon,
+        period,
+        watchers,
+        reaction=reaction,
     )
     loop.run()
     return loop
@@ -125,7 +137,8 @@ def jobs(draw: st.DrawFn, name: str) -> SimulatedJob:
 
 
 @st.composite
-def faults(draw: st.DrawFn, nodes: Sequence[Node]) -> tuple[Breakdown, ...]:
+def faults(draw: st.DrawFn, nodes: Sequence[Node], of_all_kinds: bool = False) -> tuple[Breakdown, ...]:
+    """`of_all_kinds`: also of processes, and of devices that nothing reports."""
     names = [each.metadata.name for each in nodes]
     found = []
     for _ in range(draw(st.integers(0, 4))):
@@ -140,9 +153,21 @@ def faults(draw: st.DrawFn, nodes: Sequence[Node]) -> tuple[Breakdown, ...]:
                 repaired=time + draw(st.integers(1, 100)) * SECOND,
                 cause="drawn",
                 device=None if whole else draw(st.floats(0, 1, exclude_max=True)),
+                process=of_all_kinds and whole and draw(st.booleans()),
+                silent=of_all_kinds and not whole and draw(st.booleans()),
             )
         )
     return tuple(sorted(found, key=lambda each: each.time))
+
+
+REACTIONS = st.none() | st.builds(
+    Reaction,
+    detection=st.sampled_from((0, 5 * SECOND)),
+    eviction=st.sampled_from((0, 20 * SECOND)),
+    retry=st.sampled_from((0, 3 * SECOND)),
+    relapse=st.sampled_from((10 * SECOND, 40 * SECOND)),
+)
+"""How the cluster learns of faults."""
 
 
 @st.composite

@@ -10,14 +10,14 @@ from benchmarks.soak.receipts import Receipts
 from maitred.model.node import Node
 from maitred.model.policy import Order, Placement, Policy, Preemption, Topology
 from maitred.simulate.clock import SECOND, Time
-from maitred.simulate.faults import Breakdown
+from maitred.simulate.faults import Breakdown, Reaction
 from maitred.simulate.group import Phase
 from maitred.simulate.jobs import SimulatedJob
 from maitred.simulate.loop import Simulation
 from maitred.simulate.run import run_of
 from tests.oracle.effort import examples
 from tests.simulate.laws import Laws
-from tests.simulate.runs import RACK, clusters, faults, play, rivals, workloads
+from tests.simulate.runs import RACK, REACTIONS, clusters, faults, play, rivals, workloads
 
 POLICIES: list[tuple[Order, Placement]] = [
     ("priority", "whole-groups"),
@@ -68,12 +68,13 @@ def test_preemption_in_many_more_runs(data: st.DataObject) -> None:
 def check_rivals(data: st.DataObject) -> None:
     """Evicted members hold their seats for a while, others their places; what is lost is on the receipts."""
     nodes, jobs = data.draw(rivals())
-    broken = data.draw(faults(nodes))
+    broken = data.draw(faults(nodes, of_all_kinds=True))
     policy = Policy(topology=Topology((RACK,)), preemption=data.draw(PREEMPTIONS))
     horizon = data.draw(st.none() | st.integers(1, 500).map(lambda count: count * SECOND))
     period = data.draw(st.sampled_from((0, 10 * SECOND)))
+    reaction = data.draw(REACTIONS)
     laws, receipts = Laws(policy), Receipts()
-    loop = play(nodes, jobs, policy, broken, horizon, period, [laws, receipts])
+    loop = play(nodes, jobs, policy, broken, horizon, period, [laws, receipts], reaction)
     event(f"{min(loop.books.preemptions, 3)} preemptions")
     event(f"{loop.books.evictions < loop.books.evicted_units}: single members evicted")
     event(f"{loop.books.meter.totals['reserved'] > 0}: held in reserve")
@@ -81,12 +82,12 @@ def check_rivals(data: st.DataObject) -> None:
     check_jobs(loop, jobs)
     check_work(loop)
     assert receipts.add_up(loop) == []
-    check_repeatable(loop, nodes, jobs, policy, broken, horizon, period)
+    check_repeatable(loop, nodes, jobs, policy, broken, horizon, period, reaction)
 
 
 def check_run(order: Order, placement: Placement, data: st.DataObject) -> None:
     nodes = data.draw(clusters())
-    jobs, broken = data.draw(workloads()), data.draw(faults(nodes))
+    jobs, broken = data.draw(workloads()), data.draw(faults(nodes, of_all_kinds=True))
     policy = Policy(
         order=order,
         placement=placement,
@@ -95,14 +96,16 @@ def check_run(order: Order, placement: Placement, data: st.DataObject) -> None:
     )
     horizon = data.draw(st.none() | st.integers(1, 500).map(lambda count: count * SECOND))
     period = data.draw(st.sampled_from((0, 10 * SECOND)))
+    reaction = data.draw(REACTIONS)
     laws = Laws(policy)
-    loop = play(nodes, jobs, policy, broken, horizon, period, [laws])
+    loop = play(nodes, jobs, policy, broken, horizon, period, [laws], reaction)
     event(f"{min(laws.checked, 5)} moves")
     event(f"{min(loop.books.evictions, 3)} evictions, {min(loop.books.failures, 3)} failures")
+    event(f"{loop.books.meter.totals['stalled'] > 0}: stalled")
     check_time(loop, nodes)
     check_jobs(loop, jobs)
     check_work(loop)
-    check_repeatable(loop, nodes, jobs, policy, broken, horizon, period)
+    check_repeatable(loop, nodes, jobs, policy, broken, horizon, period, reaction)
 
 
 def check_time(loop: Simulation, nodes: Sequence[Node]) -> None:
@@ -146,6 +149,7 @@ def check_repeatable(
     broken: Sequence[Breakdown],
     horizon: Time | None,
     period: Time,
+    reaction: Reaction | None = None,
 ) -> None:
-    again = play(nodes, jobs, policy, broken, horizon, period)
+    again = play(nodes, jobs, policy, broken, horizon, period, reaction=reaction)
     assert run_of(again, "p", 1, ()) == run_of(loop, "p", 1, ())

@@ -15,6 +15,7 @@ from maitred.simulate.results import (
     Bucket,
     Distribution,
     End,
+    FailureCost,
     JobOutcome,
     PolicyDifference,
     Run,
@@ -165,6 +166,19 @@ def test_a_policy_is_compared_run_by_run_with_the_same_seed() -> None:
         hours_in_vain=PolicyDifference(-2.0, -4.0, 0.0),
         deadlocks=PolicyDifference(-1.0, -3.0, 1.0),
     )
+
+
+def test_failures_cost_what_is_held_below_quorum_done_twice_or_kept_as_spares() -> None:
+    held: dict[Bucket, float] = {
+        "productive": 3600.0,
+        "incomplete": 7200.0,
+        "stalled": 3600.0,
+        "lostToEviction": 3600.0,
+        "lostToFailure": 1800.0,
+        "spare": 9000.0,
+    }
+    (summary,) = summarise([run(device_seconds=held)])
+    assert summary.failure_cost == FailureCost(3.0, 0.5, 2.5, 6.0)
 
 
 def test_all_are_compared_with_pod_by_pod_wherever_it_stands() -> None:

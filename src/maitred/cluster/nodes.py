@@ -172,25 +172,32 @@ class NodeView:
         amounts = np.where(self.missing == ANY_NUMBER, uncounted, self.missing)
         return replace(self, allocatable=self.allocatable + amounts, unwell={}, missing=None, cache={})
 
-    def beside_classes(self, resources: frozenset[str]) -> "NodeView":
-        """The same nodes, where devices of a class stand for some resources. What no plugin offers of these
-        is not amiss: devices of the class serve it, and they speak for themselves."""
-        if self.missing is None or not resources:
+    def beside_claims(
+        self, resources: frozenset[str], published: Callable[[], frozenset[tuple[str, str]]]
+    ) -> "NodeView":
+        """The same nodes, where devices of a class stand for some resources, and where slices of some nodes
+        publish the devices of others. What no plugin offers of these is not amiss: it is had by claims."""
+        if self.missing is None:
             return self
-        return self.derived(("beside_classes", resources), lambda: self._beside_classes(resources))
+        there = published()
+        return self.derived(
+            ("beside_claims", resources, there), lambda: self._beside_claims(resources, there)
+        )
 
-    def _beside_classes(self, resources: frozenset[str]) -> "NodeView":
-        served = [
-            (row, name)
+    def _beside_claims(self, resources: frozenset[str], published: frozenset[tuple[str, str]]) -> "NodeView":
+        left = {
+            row: {
+                name: one
+                for name, one in unwell.items()
+                if not one.label or (name not in resources and (self.names[row], name) not in published)
+            }
             for row, unwell in self.unwell.items()
-            for name, one in unwell.items()
-            if one.label and name in resources
-        ]
-        if not served or self.missing is None:
+        }
+        if left == self.unwell:
             return self
         table = NodeTable.of(self)
-        for row, name in served:
-            table.set_unwell(row, {other: one for other, one in self.unwell[row].items() if other != name})
+        for row, unwell in left.items():
+            table.set_unwell(row, unwell)
         return replace(self, unwell=table.unwell, missing=table.missing_view(), cache={})
 
     def with_nodes(self, added: Iterable[Node]) -> "NodeView":
@@ -279,6 +286,9 @@ class NodeTable:
         if changed:
             self._view = None
         return changed
+
+    def unwell_on(self, name: str) -> Mapping[str, UnwellDevices]:
+        return self.unwell.get(self.rows.get(name, -1), {})
 
     def set_unwell(self, row: int, unwell: Mapping[str, UnwellDevices]) -> bool:
         if unwell == self.unwell.get(row, {}):

@@ -166,7 +166,8 @@ class StateQuestions:
         memory = self.memory
         hurt = self._hurt(storage, memory)
         device_classes = class_of_resources(tables[DeviceClass])
-        nodes, (used, fixed) = self.nodes.beside_classes(frozenset(device_classes)), seats.nodes.load()
+        inventory, (used, fixed) = pods.devices.inventory.view(), seats.nodes.load()
+        nodes = self.nodes.beside_claims(frozenset(device_classes), lambda: inventory.instead_of_plugins)
         return Snapshot(
             nodes=nodes,
             used=used,
@@ -196,7 +197,7 @@ class StateQuestions:
             operated=tables.operated(),
             group_api=self.group_makers.view(),
             device_classes=device_classes,
-            inventory=pods.devices.inventory.view(),
+            inventory=inventory,
             allocated=pods.devices.allocated.view(),
         )
 

@@ -26,6 +26,18 @@ def attempt(
     if within is None:
         return None
     within = within if among is None else within & among
+    if ask.avoided:
+        elsewhere = within.copy()
+        elsewhere[list(ask.avoided)] = False
+        found = _seat(trial, ask, elsewhere, context, steps, waiver)
+        if found:
+            return found
+    return _seat(trial, ask, within, context, steps, waiver)
+
+
+def _seat(
+    trial: Trial, ask: Ask, within: Mask, context: Context, steps: Steps, waiver: Waiver
+) -> Assignment | None:
     if ask.parts is not None:
         return TreeSeating(trial, ask, ask.parts, context, steps, waiver).seat(within)
     if ask.topology.slice_size and "Topology" not in waiver.lift:

@@ -191,7 +191,7 @@ class _Cycle:
     def _known_by(self, group: TriedGroup) -> Hashable | None:
         """What it asks for, if others who ask for the same are known to fail as it does."""
         if self.known.as_others and group.ask.need and plain(self.record.snapshot, group.view):
-            return kin(group.view)
+            return kin(group.view), group.ask.closed
         return None
 
     def _find(self, group: TriedGroup) -> Assignment | None:

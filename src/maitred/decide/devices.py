@@ -12,6 +12,7 @@ from functools import cached_property
 import msgspec
 import numpy as np
 
+from maitred.cluster.devices.allocator import Answer
 from maitred.cluster.devices.matching import TOO_DEAR
 from maitred.cluster.devices.menus import menu_column
 from maitred.cluster.devices.needs import ClaimNeed, spec_bytes, spec_of
@@ -234,13 +235,23 @@ class _Case:
             if self.left < 0 or self.trial.load.meter.over:
                 self.exhausted = True
                 return True  # so nothing is blamed that may be innocent
-            answer = self.book.answer(row, self.book.demands(row) + Counter(own))
+            answer = self._answer(row, own)
             self.left -= answer.steps
             self.trial.load.meter.take(LOOKS * answer.steps)
             self.exhausted |= answer.exhausted
             if answer.solution is not None:
                 return True
         return False
+
+    def _answer(self, row: int, own: Sequence[bytes]) -> Answer:
+        """Devices for these claims on a node. Of devices that several nodes can use, others have some."""
+        book = self.book
+        if not any(map(book.is_wide, own)):
+            return book.answer(row, book.demands(row) + Counter(own))
+        book.add(row, own, 1)
+        answer = book.together(book.entangled()).answer
+        book.add(row, own, -1)
+        return answer
 
     # -- claims that are where others are --------------------------------------------------------------
 
@@ -403,6 +414,12 @@ def _clauses(ask: DeviceAsk, funnel: Funnel) -> Iterator[str]:
         yield f"{funnel.in_use} {_are(funnel.in_use)} in use"
     if funnel.promised:
         yield f"{funnel.promised} {'goes' if funnel.promised == 1 else 'go'} to the members that fit"
+    yield from _amount_clauses(funnel)
+
+
+def _amount_clauses(funnel: Funnel) -> Iterator[str]:
+    for name, count in sorted(funnel.beyond.items()):
+        yield f"{count} never {'has' if count == 1 else 'have'} so much {name} for one request"
     for name, count in sorted(funnel.short.items()):
         yield f"{count} {'has' if count == 1 else 'have'} too little {name} left"
     for name, count in sorted(funnel.spent.items()):
@@ -451,7 +468,7 @@ def _numbers(ask: DeviceAsk, funnel: Funnel) -> Detail:
         "withoutRoom": funnel.crowded,
         "inUse": funnel.in_use,
         "ofMembers": funnel.promised,
-        "capacity": dict(sorted(funnel.short.items())),
+        "capacity": dict(sorted((funnel.short + funnel.beyond).items())),
         "counters": dict(sorted(funnel.spent.items())),
         "left": funnel.left,
         "mostOnOneNode": node[1] if node else 0,

@@ -25,6 +25,8 @@ from maitred.decide.compile import (
 from maitred.decide.constraints import LIFTED, in_company
 from maitred.decide.context import FULL_RULES, Context, Waiver
 from maitred.decide.empty import empty_healthy_cluster, hopeful
+from maitred.decide.healing.spares import kept_for_repairs
+from maitred.decide.health import gone
 from maitred.decide.screen import short_parts, short_words
 from maitred.decide.seating import commit
 from maitred.decide.seats import Steps
@@ -122,7 +124,13 @@ class Diagnosis:
         return found
 
     def _examined(self, ask: Ask, own: Seating, ahead: Ahead) -> tuple[Blocker, ...]:
-        return tuple(self._blockers(replace(ask, need=max(1, ask.need)), own, ahead))
+        """If what is kept for repairs would not do either, nothing is said of it."""
+        ask = replace(ask, need=max(1, ask.need))
+        seats = self._seats(self.trial, ask.opened, FULL_RULES) if ask.closed else []
+        if seats:
+            kept = sorted({row for _, row in quorum_of(ask, seats)} & ask.closed)
+            return (kept_for_repairs(self.trial.nodes, self.context.policy, kept),)
+        return tuple(self._blockers(ask.opened, own, ahead))
 
     def _blockers(self, ask: Ask, own: Seating, ahead: Ahead) -> list[Blocker]:
         first, *others = self._found_blockers(ask, own, ahead)
@@ -150,6 +158,14 @@ class Diagnosis:
 
     def _found_blockers(self, ask: Ask, own: Seating, ahead: Ahead) -> list[Blocker]:
         unseated = say.Unseated(self.trial, self.context, ask, self._nearest(ask), ahead)
+        found = self._in_the_way(unseated, own)
+        if {"Devices", "Health"}.intersection(one.category for one in found) == {"Devices"}:
+            lost = gone(unseated)
+            found += [] if lost is None else [lost]
+        return found
+
+    def _in_the_way(self, unseated: say.Unseated, own: Seating) -> list[Blocker]:
+        ask, ahead = unseated.ask, unseated.ahead
         request = say.oversized(self.snapshot, self.context, ask)
         if request is not None:
             return [request, *self._named(unseated, self._besides(unseated), ["Request"])]

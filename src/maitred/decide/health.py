@@ -5,12 +5,14 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from maitred.cluster.nodes import Mask
+from maitred.cluster.supply.devices import DeviceSupply
 from maitred.decide.blockers import NAMES_SHOWN, Unseated, names_shown
 from maitred.decide.compile import acceptable
 from maitred.decide.devices import tainted_devices, tainted_words
 from maitred.model.plan import Blocker, Detail
 from maitred.model.policy import health_taints
 from maitred.model.unwell import UnwellDevices
+from maitred.model.words import counted
 
 MOST_TAINTED = 64
 """Devices that are named as data: those of some nodes, which a remedy brings back together."""
@@ -37,6 +39,27 @@ def health(unseated: Unseated) -> Blocker:
     if tainted:
         detail |= {"tainted": tainted[:MOST_TAINTED], "taintedDevices": len(tainted)}
     return Blocker("Health", message, detail)
+
+
+def gone(unseated: Unseated) -> Blocker | None:
+    """Devices that slices had and have no more, of the class that members ask for. Whether the group would
+    fit with them nobody can say."""
+    supply = unseated.trial.supply(DeviceSupply)
+    found = sorted({id for shape in unseated.ask.distinct for id in supply.gone(shape)})
+    if not found:
+        return None
+    names = names_shown([f"{one.device} of pool {one.pool}" for one in found])
+    said = (
+        f"{counted(len(found), 'device')} that claims have {'is' if len(found) == 1 else 'are'} not published"
+    )
+    detail: Detail = {
+        **unseated.numbers,
+        "nodes": [],
+        "unwell": 0,
+        "gone": [one._asdict() for one in found[:NAMES_SHOWN]],
+        "goneDevices": len(found),
+    }
+    return Blocker("Health", f"{said} any more: {names}", detail)
 
 
 def _unwell_nodes(unseated: Unseated) -> dict[str, list[str]]:

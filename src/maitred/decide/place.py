@@ -10,6 +10,7 @@ from maitred.decide.rules import Rules
 from maitred.decide.scoring import device_nodes, needs_no_device, packing, preferences, seating_order
 from maitred.decide.seats import PASS, Demand, Seats, Steps
 from maitred.decide.solve import solve
+from maitred.decide.wear import in_classes, wear_of
 from maitred.model.policy import Policy
 
 
@@ -40,7 +41,7 @@ def _place_everyone(
         return _place_one(rules, within, ladder, policy)
     for codes in (*ladder.rungs, ladder.widest):
         steps.meter.take(PASS + len(within) * len(rules.shapes))
-        for domain, _ in candidates(rules, within, codes, ladder.anchors, everyone):
+        for domain, _ in candidates(rules, within, codes, ladder.anchors, everyone, policy):
             if not steps.goes_on():
                 return None
             seats = solve(rules, _rows_in(rules, within, codes, domain), everyone, ladder, policy, steps)
@@ -58,13 +59,16 @@ def _place_one(rules: Rules, within: Mask, ladder: Ladder, policy: Policy) -> Se
         return None
     order = seating_order(rules.trial, rules.shapes[0], rules.copies[0], rows, policy)
     for codes in ladder.rungs:
-        rows, order = _tightest(rules, within, codes, rows, order)
+        rows, order = _tightest(rules, within, codes, rows, order, policy)
     return Seats([(0, int(rows[order.argmin()]), 1)])
 
 
-def _tightest(rules: Rules, within: Mask, codes: Codes, rows: Rows, order: Ints) -> tuple[Rows, Ints]:
+def _tightest(
+    rules: Rules, within: Mask, codes: Codes, rows: Rows, order: Ints, policy: Policy
+) -> tuple[Rows, Ints]:
     """Of the nodes that are packed best, those in the domain with the least room for such pods."""
-    packed = packing(order)
+    packed, wear = packing(order), wear_of(rules.trial, policy)
+    packed = packed if wear is None else in_classes(wear, packed, rows)
     chosen = (packed == packed.min()) & (codes[rows] >= 0)
     if not chosen.any():
         return rows, order
@@ -79,7 +83,7 @@ def _place_widely(
 ) -> Seats | None:
     """The best that any domain of the widest rung can do."""
     codes, best = ladder.widest, None
-    for domain, room in candidates(rules, within, codes, ladder.anchors, demand):
+    for domain, room in candidates(rules, within, codes, ladder.anchors, demand, policy):
         if not steps.goes_on() or (best is not None and best.count >= min(demand.want, room)):
             break
         at_least = max(demand.need, best.count + 1 if best is not None else 0)
@@ -90,12 +94,12 @@ def _place_widely(
 
 
 def candidates(
-    rules: Rules, within: Mask, codes: Codes, anchors: Rows, demand: Demand
+    rules: Rules, within: Mask, codes: Codes, anchors: Rows, demand: Demand, policy: Policy
 ) -> list[tuple[int, int]]:
     """Domains that may hold the group, best first, each with the most members that it could take.
 
     First where its members are already, then where most of them fit, then where the least room is left over,
-    then where its pods would rather be, then by name.
+    then where its pods would rather be, then where least has failed, then by name.
     """
     most, room = most_per_domain(rules, within, codes, demand.counts)
     able = np.flatnonzero(most >= max(1, demand.need))
@@ -104,6 +108,9 @@ def candidates(
         liking = _liking(rules, within, codes, len(most))
         if liking is not None:
             keys.insert(0, -liking[able])
+        worn = _worn(rules, within, codes, len(most), policy)
+        if worn is not None:
+            keys.insert(0, worn[able])
         if demand.need < demand.want:  # else they hold everyone
             keys.append(-np.minimum(most[able], demand.want))
         if len(anchors):
@@ -122,6 +129,16 @@ def _liking(rules: Rules, within: Mask, codes: Codes, domains: int) -> Ints | No
     total = np.bincount(codes[useful], weights=liked[useful], minlength=domains)
     nodes = np.bincount(codes[useful], minlength=domains)
     return (total / np.maximum(nodes, 1)).round().astype(np.int64)
+
+
+def _worn(rules: Rules, within: Mask, codes: Codes, domains: int, policy: Policy) -> Ints | None:
+    """How much those nodes of each domain have failed that have room for members; None if none has."""
+    wear = wear_of(rules.trial, policy)
+    if wear is None:
+        return None
+    useful = within & (codes >= 0) & rules.hospitable
+    total = np.bincount(codes[useful], weights=wear.weight[useful], minlength=domains)
+    return total.astype(np.int64)
 
 
 def _rows_in(rules: Rules, within: Mask, codes: Codes, domain: int) -> Rows:

@@ -10,7 +10,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 
+import numpy as np
+
 from maitred.cluster.journal import Seated
+from maitred.cluster.nodes import Mask
 from maitred.cluster.snapshot import GroupView, RunningMember, Snapshot
 from maitred.cluster.trial import Trial
 from maitred.decide.agenda import Turn, rank
@@ -19,6 +22,7 @@ from maitred.decide.budget import Budget
 from maitred.decide.context import Context
 from maitred.decide.diagnose import Ahead, Diagnosis, Grounds
 from maitred.decide.healing.deciding import heal
+from maitred.decide.healing.spares import NO_SPARES, spare_nodes
 from maitred.decide.healing.stand_ins import as_healed
 from maitred.decide.hindsight import Hindsight
 from maitred.decide.levels import known_levels
@@ -28,7 +32,7 @@ from maitred.decide.scope import Scope
 from maitred.decide.screen import Screening, screen
 from maitred.model.duration import milliseconds
 from maitred.model.plan import Blocker, Verdict
-from maitred.model.policy import Policy
+from maitred.model.policy import Policy, preempts
 
 NEVER_YET = -1
 
@@ -90,8 +94,10 @@ class TriedGroup:
     _taken: "Taken | None" = None
 
     @classmethod
-    def of(cls, view: GroupView, screening: Screening) -> "TriedGroup":
-        ask = ask_of(view)
+    def of(
+        cls, view: GroupView, screening: Screening, avoided: frozenset[int], closed: frozenset[int]
+    ) -> "TriedGroup":
+        ask = ask_of(view, avoided, closed)
         return cls(view, screening, ask, list(range(len(ask.shapes))))
 
     @property
@@ -200,6 +206,8 @@ class CycleRecord:
         """The cluster with all that the cycle has given away so far."""
         self.promises = Promises(snapshot, self.context, now, self.room_kept_until)
         self.healing = heal(snapshot, policy, now, scope.scheduler)
+        self.spares = spare_nodes(self.trial, policy, self._lent_to)
+        """The rows of nodes that are kept free for repairs."""
         self.grounds = Grounds(snapshot, self.context)
         self.moment = 0
         """Every attempt to seat a group, and every place that is held, has its own."""
@@ -238,12 +246,32 @@ class CycleRecord:
         return view.kept_from + (milliseconds(self.context.policy.workloads.keep_room) or 0) / 1000
 
     def _as_healed(self, view: GroupView) -> GroupView:
-        lost = self.healing.leaving.get(view.group.key, ())
-        kept = view.group.key in self.healing.held_until
-        return as_healed(view, lost, kept) if lost or kept else view
+        """What is told to leave by this Plan counts until it leaves, as all that is told to leave does."""
+        return as_healed(view, ()) if view.group.key in self.healing.held_until else view
 
     def _new(self, view: GroupView) -> TriedGroup:
-        return TriedGroup.of(view, screen(view, self.snapshot, self.context))
+        avoided = self.healing.avoided.get(view.group.key, frozenset())
+        screening = screen(view, self.snapshot, self.context)
+        return TriedGroup.of(view, screening, avoided, self._closed_to(view, screening))
+
+    # -- spares ----------------------------------------------------------------------------------------
+
+    def _closed_to(self, view: GroupView, screening: Screening) -> frozenset[int]:
+        """The spares, but for groups that are healed, and for those to which they are lent."""
+        policy = self.context.policy
+        lent = preempts(policy) and screening.rank.priority < policy.healing.spares.below
+        return NO_SPARES if lent or view.group.key in self.healing.healed else self.spares
+
+    def _lent_to(self) -> Mask:
+        """Pods that leave when a group is healed: to them spares are lent."""
+        policy, evictable = self.context.policy, self.promises.evictable
+        if not preempts(policy):
+            return np.zeros(len(self.snapshot.bound.node), dtype=np.bool_)
+        own = () if self.scope.scheduler is None else (self.scope.scheduler,)
+        ripe = evictable.protected_until <= self.promises.now
+        return evictable.below(policy.healing.spares.below, own) & ripe
+
+    # -- what is decided about -------------------------------------------------------------------------
 
     @property
     def everyone(self) -> tuple[TriedGroup, ...]:
@@ -296,7 +324,7 @@ class CycleRecord:
             parts = replace(parts, seated=tuple(parts.seated[place] for place in stays))
         group.view = replace(view, running=running, running_shapes=view.running_shapes[stays], parts=parts)
         group.screening = screen(group.view, self.snapshot, self.context)
-        group.ask = ask_of(group.view)
+        group.ask = ask_of(group.view, group.ask.avoided, group.ask.closed)
 
     # -- what others read ------------------------------------------------------------------------------
 

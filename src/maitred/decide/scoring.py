@@ -1,9 +1,10 @@
 """Which nodes come first when several would do. `docs/design/scoring.md` has the reasons.
 
 The order is one integer per node, compared as a whole: small comes first. From the highest bits down it says:
-pack devices, or lose least of what shares of devices are worth, and keep pods without devices off nodes that
-have some; then the preferences that users state;
-then, for pods without devices, break no idle node while a used one will do; the tightest fit; the name.
+devices that are preferred; pack devices, or lose least of what shares of devices are worth, and keep pods
+without devices off nodes that have some; then the preferences that users state;
+then, for pods without devices, break no idle node while a used one will do; the tightest fit; how often the
+node has failed; the name.
 """
 
 import numpy as np
@@ -11,16 +12,18 @@ import numpy as np
 from maitred.cluster.journal import Rows, Selection
 from maitred.cluster.nodes import Ints, Mask, NodeView
 from maitred.cluster.selection import in_term
+from maitred.cluster.supply.devices import DeviceSupply
 from maitred.cluster.trial import Trial
 from maitred.decide.compile import occupied_domains
 from maitred.decide.rules import Rules
 from maitred.decide.shares.placing import share_loss
+from maitred.decide.wear import tie_rank
 from maitred.model.needs import Needs
 from maitred.model.node import tolerates_all
 from maitred.model.policy import Policy, is_device
 from maitred.model.quantity import PODS
 
-NAME_BITS, FIT_BITS, PREFERENCE_BITS, PACK_BITS = 20, 12, 16, 12
+NAME_BITS, FIT_BITS, PREFERENCE_BITS, PACK_BITS, CHOICE_BITS = 20, 12, 16, 12, 2
 PREFERENCE_RANGE = 1 << (PREFERENCE_BITS - 1)
 
 TAINT_PENALTY = 50
@@ -44,10 +47,13 @@ def seating_order(trial: Trial, shape: int, copies: Ints, rows: Rows, policy: Po
     else:
         pack = device_nodes(nodes, policy)[rows].astype(np.int64)
         fit |= idle_nodes(trial)[rows].astype(np.int64) << FIT_BITS
+    choice = trial.supply(DeviceSupply).choice_ranks(shape)
+    if choice is not None:
+        pack |= within(choice[rows], 0, (1 << CHOICE_BITS) - 1) << PACK_BITS
     preference = within(preferences(trial, shape)[rows], -PREFERENCE_RANGE, PREFERENCE_RANGE - 1)
     order = pack << PREFERENCE_BITS | (PREFERENCE_RANGE - 1 - preference)
     order = order << (FIT_BITS + 1) | fit
-    ordered: Ints = order << NAME_BITS | nodes.name_rank[rows]
+    ordered: Ints = order << NAME_BITS | tie_rank(trial, policy)[rows]
     return ordered
 
 
@@ -64,7 +70,8 @@ def packing(order: Ints) -> Ints:
 
 
 def without_name(order: Ints) -> Ints:
-    """All of the order but the name: where this is the same, nodes are equally good."""
+    """All of the order but how worn a node is, and its name: where this is the same, nodes are equally
+    good."""
     score: Ints = order >> NAME_BITS
     return score
 

@@ -20,7 +20,16 @@ from maitred.decide.seats import PASS, Demand, Steps
 
 
 def required_domain(trial: Trial, ask: Ask, context: Context, waiver: Waiver) -> Mask | None:
-    """Nodes that the required level allows; None when members sit in two of its domains, or outside."""
+    """Nodes that the required level allows, without those that are kept free for others; None when members
+    sit in two of its domains, or outside."""
+    inside = _in_required_domain(trial, ask, context, waiver)
+    if inside is not None and ask.closed:
+        inside = inside.copy()
+        inside[list(ask.closed)] = False
+    return inside
+
+
+def _in_required_domain(trial: Trial, ask: Ask, context: Context, waiver: Waiver) -> Mask | None:
     if not ask.topology.required or "Topology" in waiver.lift:
         return trial.nodes.alive
     codes = codes_of(trial.nodes, context.key(ask.topology.required))
@@ -46,11 +55,13 @@ def seat_within(
         return None
     ladder, devices = make_ladder(trial.nodes, ask, context, waiver), trial.supply(DeviceSupply)
     seats, demand = None, ask.demand()
-    if any(map(devices.has_choices, ask.distinct)):
-        with devices.first_choices():
+    for count in range(1, max(map(devices.choices, ask.distinct), default=0)):
+        with devices.first_choices(count):
             rules = rules_for(trial, ask, context, waiver)
         everyone = Demand(demand.counts, demand.want, demand.want)
         seats = place(rules, within, ladder, everyone, context.policy, steps)
+        if seats is not None:
+            break
     if seats is None:
         rules = rules_for(trial, ask, context, waiver)
         seats = place(rules, within, ladder, demand, context.policy, steps)

@@ -91,9 +91,9 @@ def _domains(
     ladder, demand = make_ladder(trial.nodes, ask, context, waiver), ask.demand()
     everyone = Demand(demand.counts, demand.want, demand.want)
     for codes in ladder.rungs if ask.topology.preferred else ():
-        for domain, _ in candidates(rules, within, codes, ladder.anchors, everyone):
+        for domain, _ in candidates(rules, within, codes, ladder.anchors, everyone, context.policy):
             yield within & (codes == domain), True
-    for domain, _ in candidates(rules, within, ladder.widest, ladder.anchors, demand):
+    for domain, _ in candidates(rules, within, ladder.widest, ladder.anchors, demand, context.policy):
         yield within & (ladder.widest == domain), False
 
 
@@ -170,7 +170,7 @@ class _Slicing:
         ask = self._piece(piece)
         rules = rules_for(self.trial, ask, self.context, self.waiver)
         demand = Demand(ask.demand().counts, ask.need, ask.need)
-        found = candidates(rules, self.within, self.codes, ask.anchors(), demand)
+        found = candidates(rules, self.within, self.codes, ask.anchors(), demand, self.context.policy)
         return [self.within & (self.codes == domain) for domain, _ in found]
 
     def _seat_slice(self, piece: Slice, domain: Mask) -> Assignment:

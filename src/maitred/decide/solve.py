@@ -4,6 +4,7 @@ import numpy as np
 
 from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Ints
+from maitred.cluster.supply.devices import DeviceSupply
 from maitred.decide.bounds import most_among
 from maitred.decide.greedy import greedy, is_exact
 from maitred.decide.levels import Ladder
@@ -11,6 +12,7 @@ from maitred.decide.rules import Rules
 from maitred.decide.scoring import seating_order, without_name
 from maitred.decide.search import SeatSearch
 from maitred.decide.seats import Demand, Seats, Steps, runs_of
+from maitred.decide.wear import in_classes, tie_rank, wear_of
 from maitred.model.policy import Policy
 
 EXACT_MEMBERS = 12
@@ -47,6 +49,9 @@ def fill(rules: Rules, position: int, rows: Rows, count: int, ladder: Ladder, po
     """`count` members of one shape, which do not touch each other, in one pass."""
     copies = rules.copies[position]
     alone = rows[copies[rows] >= count]
+    choice = rules.trial.supply(DeviceSupply).choice_ranks(rules.shapes[position])
+    if choice is not None:
+        alone = alone[choice[alone] == choice[rows].min()]
     rows = alone if len(alone) else rows  # one node that holds them all, if there is one
     order = seating_order(rules.trial, rules.shapes[position], copies, rows, policy)
     by_order = np.argsort(order)
@@ -55,7 +60,8 @@ def fill(rules: Rules, position: int, rows: Rows, count: int, ladder: Ladder, po
     total = np.cumsum(room)
     last = int(np.searchsorted(total, count))
     if ladder.rungs and 0 < last < len(rows) - 1:
-        rows = among_equals(rows, without_name(order[by_order]), last, ladder)
+        scores, wear = without_name(order[by_order]), wear_of(rules.trial, policy)
+        rows = among_equals(rows, scores if wear is None else in_classes(wear, scores, rows), last, ladder)
         room = copies[rows]
         total = np.cumsum(room)
         last = int(np.searchsorted(total, count))
@@ -132,4 +138,4 @@ def best_rows(rules: Rules, rows: Rows, policy: Policy) -> Rows:
         rank = np.empty(len(rows), dtype=np.int64)
         rank[np.argsort(seating_order(rules.trial, shape, copies, rows, policy))] = np.arange(len(rows))
         order += rank
-    return rows[np.lexsort((rules.trial.nodes.name_rank[rows], order))][:SEARCHED_NODES]
+    return rows[np.lexsort((tie_rank(rules.trial, policy)[rows], order))][:SEARCHED_NODES]

@@ -244,7 +244,7 @@ class TreeSeating:
         demand = Demand(
             ask.demand().counts, 0 if everyone and self._leaves_out(branch) else need, len(members)
         )
-        found = candidates(rules, within, domains, np.array(rows, dtype=np.intp), demand)
+        found = candidates(rules, within, domains, np.array(rows, dtype=np.intp), demand, self.context.policy)
         return [within & (domains == domain) for domain, _ in found]
 
     def _leaves_out(self, branch: Branch) -> bool:

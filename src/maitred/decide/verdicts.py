@@ -72,6 +72,7 @@ class Verdicts:
             groups=tuple(chain.from_iterable(map(self.with_parts, groups, verdicts))),
             healing=self.record.healing.decisions,
             memory=self.record.healing.memory,
+            taints=self.record.healing.taints,
             wake_at=self._wake_at(),
             search_exhausted=self.exhausted,
             warnings=tuple(sorted(warnings.union(promises.warnings()))),
@@ -115,6 +116,13 @@ class Verdicts:
                 yield KeptRoom(key, node, pods, owner)
             else:
                 yield KeptRoom(key, node, pods, owner, "Healing", moment(int(until.timestamp())))
+        yield from self._spares()
+
+    def _spares(self) -> Iterator[KeptRoom]:
+        """All of them, also those that a group which may have them gets in this cycle."""
+        names = self.record.snapshot.nodes.names
+        for name in sorted(names[row] for row in self.record.spares):
+            yield KeptRoom("", name, 0, "", "Spare")
 
     def _as_served(self) -> list[TriedGroup]:
         seated = (group for group in self.record.groups if group.seated)

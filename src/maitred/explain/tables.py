@@ -144,7 +144,9 @@ def seats(plan: Plan, width: int | None) -> Iterator[Text]:
         ("Binds", seat_rows(plan.binds)),
         ("Nominations", seat_rows(plan.nominations)),
         ("Evictions", evicted(plan.evictions)),
+        ("Healing", healing_rows(plan)),
         ("Room kept for pods that come later", kept_rows(plan.holds)),
+        ("Kept free for repairs", spare_rows(plan.holds)),
     )
     for title, found in sections:
         if rows := list(found):
@@ -161,10 +163,30 @@ def seat_rows(binds: Iterable[Bind]) -> Iterator[Sequence[Cell]]:
 def kept_rows(holds: Iterable[KeptRoom]) -> Iterator[Sequence[Cell]]:
     rooms: dict[tuple[str, str], Counter[str]] = {}
     for hold in holds:
+        if hold.cause != "Later":
+            continue  # told with what failed, and with what is kept for repairs
         rooms.setdefault((hold.group, hold.owner), Counter())[hold.node] += hold.pods
     for (group, owner), nodes in rooms.items():
         pods = f"{counted(nodes.total(), 'pod')} on {shares(nodes, 'node')}"
         yield "", group, f"{pods}; {owner} creates {'it' if nodes.total() == 1 else 'them'}"
+
+
+def spare_rows(holds: Iterable[KeptRoom]) -> Iterator[Sequence[Cell]]:
+    spare = Counter(hold.node for hold in holds if hold.cause == "Spare")
+    if spare:
+        yield "", counted(len(spare), "node"), shares(spare, "node")
+
+
+def healing_rows(plan: Plan) -> Iterator[Sequence[Cell]]:
+    """For each group under which something failed: what, what is done, and where room is kept."""
+    rooms = dict[str, Counter[str]]()
+    for hold in plan.holds:
+        if hold.cause == "Healing":
+            rooms.setdefault(hold.group, Counter())[hold.node] += hold.pods
+    for one in plan.healing:
+        yield "", one.group, one.words
+        kept = rooms.get(one.group)
+        yield "", "", f"{one.does}; on {shares(kept, 'node')}" if kept else one.does
 
 
 def by_group(binds: Iterable[Bind]) -> dict[str, list[Bind]]:

@@ -5,6 +5,7 @@ its Plan has what is to be remembered from now on. What cannot be read is as if 
 what the cluster shows is known.
 """
 
+from functools import lru_cache
 from typing import Annotated
 
 import msgspec
@@ -42,7 +43,7 @@ class Incident(Lean, frozen=True, omit_defaults=False):
     uids: tuple[Name, ...] = ()
     """by their UIDs,"""
     nodes: tuple[Name, ...] = ()
-    """and their nodes."""
+    """and their nodes; those too on which members were refused or ended."""
     held_until: Timestamp | None = None
     """How long room is kept for those that take their places."""
     youngest: Timestamp | None = None
@@ -61,17 +62,39 @@ class Incident(Lean, frozen=True, omit_defaults=False):
         return self.ended is None
 
 
+class CountedFault(Lean, frozen=True):
+    """A fault that was counted, so that it is not counted again while it lasts."""
+
+    what: Name
+    at: Timestamp
+    """When it was counted last,"""
+    weight: float = 0.0
+    """and as how much of a failure."""
+    device: Name = ""
+    over: bool = False
+    """It was not there any more when it was looked at last."""
+
+
 class NodeScore(Lean, frozen=True, omit_defaults=False):
     """How often a node has failed, where older failures count for less."""
 
     node: Name
     score: float
     at: Timestamp
-    """When it was so much."""
+    """When it was so much: it failed then, for the last time."""
     evidence: tuple[str, ...] = ()
-    """The last failures, in words."""
+    """The last failures, in words; the latest comes last."""
     tainted: bool = False
     """Whether maitred has tainted it."""
+    lemon_since: Timestamp | None = None
+    """Since when it is a lemon, if it is one."""
+    hour: Timestamp | None = None
+    """When the hour began in which all that is seen counts as one failure,"""
+    counted: float = 0.0
+    """and how much that counts so far."""
+    faults: tuple[CountedFault, ...] = ()
+    devices: tuple[tuple[Name, float], ...] = ()
+    """The devices that have failed, each with a score of its own."""
 
 
 class HealthMemory(Lean, frozen=True, omit_defaults=False):
@@ -95,6 +118,12 @@ def memory_of(kept: MemoryObject | None) -> HealthMemory:
     text = "" if kept is None else kept.data.get(CONTENT, "")
     if not text or len(text) > LONGEST:
         return NO_MEMORY
+    return _decoded(text)
+
+
+@lru_cache(maxsize=4)
+def _decoded(text: str) -> HealthMemory:
+    """Every snapshot asks for it, and it changes only when something fails."""
     try:
         return msgspec.json.decode(text, type=HealthMemory)
     except (msgspec.DecodeError, UnicodeEncodeError):

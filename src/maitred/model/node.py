@@ -13,6 +13,8 @@ from maitred.model.selector import decimal_integer
 HOSTNAME = "kubernetes.io/hostname"
 KUBELET_MAX_PODS = 110
 
+LEMON = "maitred.dev/lemon"
+"""A node that fails more often than others. Who may write nodes is no tenant."""
 NOT_READY = "node.kubernetes.io/not-ready"
 UNREACHABLE = "node.kubernetes.io/unreachable"
 UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
@@ -29,6 +31,7 @@ HEALTH_TAINTS = frozenset(
         "node.kubernetes.io/out-of-service",
         "node.cloudprovider.kubernetes.io/uninitialized",
         "node.cloudprovider.kubernetes.io/shutdown",
+        LEMON,
     }
 )
 """Keys of taints that say a node is unwell or closed for now; an empty healthy cluster has none of them."""

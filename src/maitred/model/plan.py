@@ -111,8 +111,9 @@ class KeptRoom(Record, frozen=True):
     pods: int
     owner: str
     """The kind and the key of who creates them once others are scheduled or ready; else empty."""
-    cause: Literal["Later", "Healing"] = "Later"
-    """`Healing`: members were lost, and these take their places."""
+    cause: Literal["Later", "Healing", "Spare"] = "Later"
+    """`Healing`: members were lost, and these take their places. `Spare`: the whole node is kept free for
+    groups that are healed, whichever these will be."""
     until: str | None = None
 
 
@@ -160,6 +161,17 @@ class HealingDecision(Record, frozen=True):
     pods: tuple[LostPod, ...] = ()
     restart: Restart | None = None
     """What is yet to be stopped, so that all members start anew together."""
+
+
+class NodeTaint(Record, frozen=True):
+    """A taint that a node is to have from now on, or not to have any more. Its effect is NoSchedule."""
+
+    node: str
+    key: str
+    value: str
+    add: bool
+    words: str
+    """Why, with the evidence."""
 
 
 class ClaimToMake(Record, frozen=True):
@@ -232,6 +244,8 @@ class Plan(Record, frozen=True):
     healing: tuple[HealingDecision, ...] = ()
     memory: HealthMemory | None = None
     """What is to be remembered of failures from now on; None if nothing of that has changed."""
+    taints: tuple[NodeTaint, ...] = ()
+    """Lemons to taint, and nodes that are none any more."""
     wake_at: str | None = None
     search_exhausted: bool = False
     warnings: tuple[str, ...] = ()

@@ -53,6 +53,33 @@ class Health(Setting, frozen=True):
     taints: tuple[str, ...] = ()
 
 
+class Lemons(Setting, frozen=True):
+    """Nodes that fail more often than others: when a node is one, and what becomes of it."""
+
+    half_life: str = "7d"
+    """A failure counts for half as much after this time."""
+    above: Annotated[float, msgspec.Meta(gt=0, le=1_000)] = 1.5
+    """A node with a higher score is a lemon. 1.5: two failures within a week."""
+    taint: bool = False
+    """Whether lemons are tainted. If not, they are only taken last."""
+    level: str = ""
+    """Within one domain of it so many are tainted at most; empty: in the whole cluster."""
+    per_domain: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)] | None = None
+    """None: one in ten nodes of the domain."""
+    release: str = "3d"
+    """A lemon that has not failed for so long is none any more."""
+
+
+class Spares(Setting, frozen=True):
+    """Whole nodes with devices that are kept free for groups that hardware fails under."""
+
+    level: str = ""
+    """In each domain of it so many; empty: in the whole cluster."""
+    nodes: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)] = 0
+    below: int = 0
+    """Groups of a lower priority may sit there meanwhile, as they can be evicted."""
+
+
 class Healing(Setting, frozen=True):
     """What becomes of groups when hardware fails under them."""
 
@@ -65,6 +92,8 @@ class Healing(Setting, frozen=True):
     most: Annotated[int, msgspec.Meta(ge=1, le=1_000)] = 5
     """How often a group is healed within `window`, before it is left alone."""
     window: str = "1h"
+    lemons: Lemons = Lemons()
+    spares: Spares = Spares()
 
 
 class Devices(Setting, frozen=True):

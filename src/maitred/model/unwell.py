@@ -93,6 +93,13 @@ DEVICE_LABELS = (
 )
 
 
+def resource_of(driver: str) -> str:
+    """The resource for whose devices a driver publishes slices instead; empty if it is none of these. Vendors
+    call them alike: `nvidia.com/gpu` and `gpu.nvidia.com`."""
+    name, _, vendor = driver.partition(".")
+    return next((kind.resource for kind in DEVICE_LABELS if kind.resource == f"{vendor}/{name}"), "")
+
+
 NONE = (0, "0")
 """As manifests and API servers write it."""
 SIGNS = tuple((kind, frozenset(label for label, _ in kind.signs)) for kind in DEVICE_LABELS)

@@ -14,12 +14,22 @@ class Phase(Enum):
     """Nobody sits."""
     INCOMPLETE = auto()
     """Some sit, and wait for the rest of the quorum."""
+    STALLED = auto()
+    """The quorum sits, and too many of them are dead: the others wait for those, and nobody takes a seat."""
     STARTING = auto()
     """The quorum sits and does not work yet."""
     WORKING = auto()
     STOPPED = auto()
     """It was interrupted, and those who must leave have not left yet."""
     OVER = auto()
+
+
+class Crash(NamedTuple):
+    """The end of a member's process, as its kubelet tells of it."""
+
+    at: Time
+    by_device: bool
+    """Whether the kubelet also says that a device of it is unhealthy."""
 
 
 class Stretch(NamedTuple):
@@ -42,6 +52,8 @@ class SimulatedGroup:
     job: SimulatedJob
     number: int
     """Its place in the order of arrival."""
+    owned: bool = False
+    """Whether its pods say that something owns them that creates them anew."""
     seats: list[str] = field(default_factory=list)
     """The node of each member; empty for those who wait."""
     leaving: dict[int, Time] = field(default_factory=dict)
@@ -58,6 +70,10 @@ class SimulatedGroup:
     """Members who work."""
     sitting: int = 0
     """How many have seats, and keep them."""
+    dead: set[int] = field(default_factory=set)
+    """Of those, members that have ended or hang, and have not been created anew."""
+    crashed: dict[int, Crash] = field(default_factory=dict)
+    """Of the dead, those whose processes ended on nodes that can tell of it."""
     phase: Phase = Phase.WAITING
     round: int = 0
     """Grows with every interruption: what was expected before it no longer comes true."""
@@ -95,6 +111,11 @@ class SimulatedGroup:
         return self.sitting >= self.job.quorum
 
     @property
+    def can_work(self) -> bool:
+        """Whether as many as its quorum sit and live."""
+        return self.sitting - len(self.dead) >= self.job.quorum
+
+    @property
     def waits(self) -> bool:
         """Whether it lacks seats for its quorum."""
         return self.phase in (Phase.WAITING, Phase.INCOMPLETE)
@@ -115,6 +136,10 @@ class SimulatedGroup:
     def sitters(self) -> list[int]:
         """Members who have seats, and keep them."""
         return [member for member, node in enumerate(self.seats) if node and member not in self.leaving]
+
+    def living(self) -> list[int]:
+        """Those of them who can work."""
+        return [member for member in self.sitters() if member not in self.dead]
 
     def seated(self) -> list[int]:
         """Members who have seats, whether or not they keep them."""

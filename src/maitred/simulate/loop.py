@@ -3,16 +3,18 @@
 Seats are given out at a moment after all else that happens then, in a fixed order.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 from typing import Any
 
+from maitred.simulate.breaking import Breaking
 from maitred.simulate.clock import LONGEST, Time
+from maitred.simulate.event_kinds import EventKind
 from maitred.simulate.events import EventLoop, Handler
-from maitred.simulate.faults import Breakdown, Breakdowns
+from maitred.simulate.faults import Breakdowns, Reaction
 from maitred.simulate.group import Phase, SimulatedGroup
 from maitred.simulate.jobs import SimulatedJob, Workload
-from maitred.simulate.nodes import SeatedMember, SimulatedNodes
+from maitred.simulate.nodes import SimulatedNodes
 from maitred.simulate.results import Bucket, End
 from maitred.simulate.seating.seater import Moves, Removal, SeatAssignment, Seater
 from maitred.simulate.statistics import RunStatistics
@@ -23,21 +25,6 @@ and all that was broken is mended: groups that wait for each other may try for e
 LAST_MOMENT = 10 * LONGEST
 """Of a run without a horizon: times must have a date."""
 MOMENTS_PER_TICK = 200
-
-
-class EventKind(IntEnum):
-    """What can happen, in the order in which it does at one moment."""
-
-    FINISH = 0
-    READY = 1
-    GONE = 2
-    REPAIR = 3
-    FAULT = 4
-    CANCEL = 5
-    RENDEZVOUS = 6
-    ARRIVAL = 7
-    CYCLE = 8
-    PATIENCE = 9
 
 
 class RunObserver:
@@ -63,18 +50,19 @@ class Simulation(EventLoop[Time]):
         period: Time = 0,
         watchers: Sequence[RunObserver] = (),
         tick: Callable[[float], None] = lambda fraction: None,
+        reaction: Reaction | None = None,
     ) -> None:
+        self._breaking, self._reacts = Breaking(self, faults, reaction), reaction is not None
         handlers: dict[EventKind, Handler] = {
             EventKind.FINISH: self._finish,
             EventKind.READY: self._ready,
             EventKind.GONE: self._gone,
-            EventKind.REPAIR: self._repair,
-            EventKind.FAULT: self._fault,
             EventKind.CANCEL: self._cancel,
             EventKind.RENDEZVOUS: self._rendezvous_failed,
             EventKind.ARRIVAL: self._arrive,
             EventKind.CYCLE: self._cycle,
             EventKind.PATIENCE: self._lose_patience,
+            **self._breaking.handlers,
         }
         super().__init__(0, handlers)
         self.floor, self.seater, self.workload, self.horizon = floor, seater, workload, horizon
@@ -84,7 +72,7 @@ class Simulation(EventLoop[Time]):
         self.ends: dict[SimulatedGroup, tuple[End, str]] = {}
         """How jobs ended that did, with words where it was not well."""
         self.cycles = 0
-        self._faults, self._period, self._watchers, self._tick = faults, period, watchers, tick
+        self._period, self._watchers, self._tick = period, watchers, tick
         self._cycle_at: Time | None = None
         self._quiet = 0
         """Moments since a job came or went."""
@@ -93,7 +81,7 @@ class Simulation(EventLoop[Time]):
 
     def run(self) -> None:
         self._expect_next_arrival()
-        self._expect_next_fault()
+        self._breaking.expect_next_fault()
         self.books.settle(0)
         moments = 0
         while (event := self.next_event()) is not None and not self._is_over(*event):
@@ -155,7 +143,7 @@ class Simulation(EventLoop[Time]):
             case EventKind.PATIENCE:
                 return bool(what.phase == Phase.WAITING and what.first_seated is None)
             case _:
-                return True
+                return self._breaking.is_due(kind, what)
 
     # -- arrivals and ends -----------------------------------------------------------------------------
 
@@ -165,7 +153,7 @@ class Simulation(EventLoop[Time]):
             self.expect(job.arrival, EventKind.ARRIVAL, job)
 
     def _arrive(self, job: SimulatedJob) -> None:
-        group = SimulatedGroup(job, len(self.groups))
+        group = SimulatedGroup(job, len(self.groups), owned=self._reacts)
         self.groups.append(group)
         self._stir()
         self._expect_next_arrival()
@@ -175,7 +163,7 @@ class Simulation(EventLoop[Time]):
             self.expect(self.now + job.patience, EventKind.PATIENCE, group)
         self.seater.wants(group, self.now)
         self.books.note(group, self.now)
-        self._ask_for_cycle()
+        self.ask_for_cycle()
 
     def _cancel(self, group: SimulatedGroup) -> None:
         self._end(group, "cancelled")
@@ -187,7 +175,7 @@ class Simulation(EventLoop[Time]):
         group.pause(self.now)
         self._unseat(group, group.seated())
         if group.nominated:
-            self._ask_for_cycle()
+            self.ask_for_cycle()
         group.phase, group.ended, group.nominated = Phase.OVER, self.now, {}
         self.books.note(group, self.now)
         self.seater.leaves(group)
@@ -200,7 +188,7 @@ class Simulation(EventLoop[Time]):
 
     # -- work ------------------------------------------------------------------------------------------
 
-    def _start(self, group: SimulatedGroup, members: Sequence[int]) -> None:
+    def start(self, group: SimulatedGroup, members: Sequence[int]) -> None:
         """Members who sit get ready."""
         at = self.now + group.job.start_up
         for member in members:
@@ -210,8 +198,10 @@ class Simulation(EventLoop[Time]):
     def _ready(self, what: tuple[SimulatedGroup, int, Sequence[int]]) -> None:
         """But for those who were sent away before they were."""
         group, _, members = what
-        group.begin([member for member in members if group.starts[member] == self.now], self.now)
+        beginning = [member for member in members if group.starts[member] == self.now]
+        group.begin(beginning, self.now)
         group.phase = Phase.WORKING
+        self._breaking.begun(group, beginning)
         self.books.note(group, self.now)
         self._expect_finish(group)
 
@@ -225,52 +215,9 @@ class Simulation(EventLoop[Time]):
     def _finish(self, what: tuple[SimulatedGroup, int]) -> None:
         self._end(what[0], "finished")
 
-    # -- faults ----------------------------------------------------------------------------------------
-
-    def _expect_next_fault(self) -> None:
-        fault = next(self._faults, None)
-        if fault is not None:
-            self.expect(fault.time, EventKind.FAULT, fault)
-
-    def _fault(self, fault: Breakdown) -> None:
-        hit: dict[SimulatedGroup, list[int]] = {}
-        for node in fault.nodes:
-            for group, member in self._break(node, fault.device):
-                hit.setdefault(group, []).append(member)
-        for group, members in hit.items():
-            leaving = [member for member in members if member in group.leaving]
-            self._send_away(group, leaving)
-            self._fail(group, [member for member in members if member not in leaving])
-        self._nodes_changed(fault.nodes)
-        self.expect(fault.repaired, EventKind.REPAIR, fault)
-        self._expect_next_fault()
-
-    def _break(self, node: str, device: float | None) -> list[SeatedMember]:
-        return self.floor.take_down(node) if device is None else self.floor.break_device(node, device)
-
-    def _repair(self, fault: Breakdown) -> None:
-        for node in fault.nodes:
-            if fault.device is None:
-                self.floor.bring_up(node)
-            else:
-                self.floor.mend_device(node)
-        self._nodes_changed(fault.nodes)
-
-    def _nodes_changed(self, nodes: Iterable[str]) -> None:
-        for node in nodes:
-            self.seater.node_changed(self.floor.places[node].as_it_is())
-        self._ask_for_cycle()
-
-    def _fail(self, group: SimulatedGroup, members: Sequence[int]) -> None:
-        if members:
-            group.failures += 1
-            self.books.failures += 1
-            self._stop(group, "lostToFailure")
-            self._send_away(group, members)
-
     # -- seats -----------------------------------------------------------------------------------------
 
-    def _ask_for_cycle(self) -> None:
+    def ask_for_cycle(self) -> None:
         """At once, or at the next beat of the scheduler."""
         at = self.now if not self._period else -(-self.now // self._period) * self._period
         self._expect_cycle(at)
@@ -288,6 +235,9 @@ class Simulation(EventLoop[Time]):
         while moves := self.seater.cycle(self.now):
             for watcher in self._watchers:
                 watcher.moves(self, moves)
+            for loss in moves.losses:
+                self.books.healed_pods += len(loss.members)
+                self._breaking.heal(loss.group, loss.members)
             self.books.note_removals(moves.removals)
             for removal in moves.removals:
                 self._remove(removal)
@@ -305,19 +255,22 @@ class Simulation(EventLoop[Time]):
             self._expect_cycle(again)
 
     def _seat(self, seating: SeatAssignment) -> None:
-        group, had_quorum = seating.group, seating.group.has_quorum
+        group = seating.group
         members = [member for member, _ in seating.seats]
         for member, node in seating.seats:
             self.floor.sit(group, member, node, seating.device)
         group.nominated = {}
-        if had_quorum:
-            self._start(group, members)
-        elif group.has_quorum:
+        self._breaking.seated(group, members)
+        if group.runs:
+            self.start(group, [member for member in members if member not in group.dead])
+        elif group.can_work:
             if group.first_seated is None:
                 group.first_seated = self.now
             group.astray |= not self.floor.keeps_together(group)
             group.phase, members = Phase.STARTING, group.sitters()
-            self._start(group, members)
+            self.start(group, group.living())
+        elif group.has_quorum:
+            group.phase = Phase.STALLED
         else:
             group.split = True
             self._wait_for_the_rest(group)
@@ -338,7 +291,7 @@ class Simulation(EventLoop[Time]):
     def _rendezvous_failed(self, what: tuple[SimulatedGroup, int]) -> None:
         group, _ = what
         group.round += 1
-        self._send_away(group, group.sitters())
+        self.send_away(group, group.sitters())
 
     def _remove(self, removal: Removal) -> None:
         group, members = removal.group, removal.members
@@ -349,14 +302,15 @@ class Simulation(EventLoop[Time]):
         else:
             group.evictions += 1
             self.books.evictions += 1
-            self._stop(group, "lostToEviction")
+            self.stop(group, "lostToEviction")
         grace = min(group.job.grace, self.floor.longest_grace)
-        if removal.at_once or not grace:
-            self._send_away(group, members)
-        else:
-            self._dismiss(group, members, self.now + grace)
+        staying = [member for member in members if member not in group.dead]
+        if staying and grace and not removal.at_once:
+            self._dismiss(group, staying, self.now + grace)
+            members = [member for member in members if member in group.dead]
+        self.send_away(group, members)
 
-    def _stop(self, group: SimulatedGroup, lost_to: Bucket) -> None:
+    def stop(self, group: SimulatedGroup, lost_to: Bucket) -> None:
         """It no longer works. What it did since its last checkpoint is lost."""
         if group.runs:
             self.books.meter.lose(group.interrupt(self.now), lost_to)
@@ -365,16 +319,16 @@ class Simulation(EventLoop[Time]):
     def _dismiss(self, group: SimulatedGroup, members: Sequence[int], until: Time) -> None:
         """Members will leave their seats."""
         group.dismiss(members, until)
-        self._regroup(group)
+        self.regroup(group)
         self.seater.leaving(group, members)
         self.books.note(group, self.now)
         self.expect(until, EventKind.GONE, (group, until))
 
     def _gone(self, what: tuple[SimulatedGroup, Time]) -> None:
         group, until = what
-        self._send_away(group, [member for member, end in group.leaving.items() if end == until])
+        self.send_away(group, [member for member, end in group.leaving.items() if end == until])
 
-    def _send_away(self, group: SimulatedGroup, members: Sequence[int]) -> None:
+    def send_away(self, group: SimulatedGroup, members: Sequence[int]) -> None:
         """Members leave their seats, and their owner creates them anew."""
         if not members:
             return
@@ -382,18 +336,20 @@ class Simulation(EventLoop[Time]):
         for member in members:
             group.created[member] = self.now
             group.births[member] += 1
-        self._regroup(group)
+        self.regroup(group)
         if group.phase != Phase.STOPPED:
             self.seater.wants(group, self.now)
         self.books.note(group, self.now)
 
-    def _regroup(self, group: SimulatedGroup) -> None:
+    def regroup(self, group: SimulatedGroup) -> None:
         """What becomes of a group that has lost members, unless the others work on."""
         if group.runs:
             return
-        if group.has_quorum:
+        if group.can_work:
             group.phase = Phase.STARTING
-            self._start(group, group.sitters())
+            self.start(group, group.living())
+        elif group.has_quorum:
+            group.phase = Phase.STALLED
         elif group.sitting:
             self._wait_for_the_rest(group)
         else:
@@ -404,4 +360,4 @@ class Simulation(EventLoop[Time]):
             self.seater.unseated(group, members)
             for member in members:
                 self.floor.stand(group, member)
-            self._ask_for_cycle()
+            self.ask_for_cycle()

@@ -10,7 +10,7 @@ from maitred.decide.levels import key_of_level
 from maitred.model.node import Node, allocatable
 from maitred.model.policy import Level, Policy, grace_limit, is_device
 from maitred.model.reports import SaidCondition
-from maitred.simulate.clock import LONGEST, SECOND, Time
+from maitred.simulate.clock import LONGEST, SECOND, Time, moment
 from maitred.simulate.group import Phase, SimulatedGroup
 from maitred.simulate.jobs import WHOLE
 from maitred.simulate.results import FloorPlan, FloorPlanNode
@@ -28,8 +28,16 @@ class SimulatedNode:
     devices: dict[str, int]
     down: int = 0
     """Faults of the whole node that are not repaired yet."""
+    noticed: bool = True
+    """Whether the cluster has noticed that it is down,"""
+    noticed_at: Time | None = None
+    """and when. None: at once."""
     broken: int = 0
     """Devices out of order."""
+    silent: list[float] = field(default_factory=list)
+    """Devices out of order of which nobody knows. They count as well: those who use them work for a while."""
+    held: int = 0
+    """Thousandths of devices that members take, in all."""
     sitters: dict[SeatedMember, int] = field(default_factory=dict)
     """Members and what each takes of the devices, in the order in which they came."""
     shares: dict[SeatedMember, int] = field(default_factory=dict)
@@ -43,6 +51,13 @@ class SimulatedNode:
     def broken_load(self) -> int:
         """Thousandths of devices that nobody can use for now."""
         return (self.total if self.down else min(self.broken, self.total)) * WHOLE
+
+    @property
+    def overlap(self) -> int:
+        """What is out of order and still held, by the dead."""
+        if not (self.down or self.broken):
+            return 0
+        return max(0, self.held + self.broken_load - self.total * WHOLE)
 
     def reserved(self, promised: int) -> int:
         """What is free of the devices and yet kept, where so much is promised to those who are to come. The
@@ -59,12 +74,22 @@ class SimulatedNode:
         for device, sitters in together.items():
             yield sitters, WHOLE if isinstance(device, int) else self.sitters[device]
 
+    def users_of(self, which: float, working: int) -> list[SeatedMember]:
+        """Who uses one of so many devices that work. Those of the dead are nobody's."""
+        position = which * working * WHOLE
+        for users, load in self.users():
+            if any(member not in group.dead for group, member in users):
+                position -= load
+                if position < 0 < load:
+                    return users
+        return []
+
     def as_it_is(self) -> Node:
         node = self.node
-        if self.down:
+        if self.down and self.noticed:
             return msgspec.structs.replace(
                 node,
-                status=msgspec.structs.replace(node.status, conditions=(SaidCondition("Ready", "Unknown"),)),
+                status=msgspec.structs.replace(node.status, conditions=(self._not_ready(),)),
             )
         if not self.broken:
             return node
@@ -72,9 +97,13 @@ class SimulatedNode:
         for resource, count in self.devices.items():
             gone = min(left, count)
             resources[resource], left = count - gone, left - gone
-        return msgspec.structs.replace(
-            node, status=msgspec.structs.replace(node.status, allocatable=resources)
-        )
+        capacity = node.status.capacity or node.status.allocatable
+        status = msgspec.structs.replace(node.status, allocatable=resources, capacity=capacity)
+        return msgspec.structs.replace(node, status=status)
+
+    def _not_ready(self) -> SaidCondition:
+        since = None if self.noticed_at is None else moment(self.noticed_at)
+        return SaidCondition("Ready", "Unknown", last_transition_time=since)
 
 
 class SimulatedNodes:
@@ -83,6 +112,10 @@ class SimulatedNodes:
         self.total = sum(place.total for place in self.places.values()) * WHOLE
         self.broken = 0
         """Thousandths of devices that nobody can use for now."""
+        self.overlap = 0
+        """Of those, what is held by the dead."""
+        self.silent: dict[str, None] = {}
+        """Nodes with broken devices of which nobody knows."""
         self._levels = levels
         self._named = policy.topology.levels
         limit = grace_limit(policy)
@@ -99,15 +132,18 @@ class SimulatedNodes:
         group.seats[member] = node
         group.sitting += 1
         place = self.places[node]
-        place.sitters[group, member] = group.job.crew_of[member].load
+        place.sitters[group, member] = load = group.job.crew_of[member].load
+        self._hold(place, load)
         if shared is not None:
             place.shares[group, member] = shared
 
     def stand(self, group: SimulatedGroup, member: int) -> None:
         place = self.places[group.seats[member]]
-        del place.sitters[group, member]
+        self._hold(place, -place.sitters.pop((group, member)))
         place.shares.pop((group, member), None)
         group.seats[member] = ""
+        group.dead.discard(member)
+        group.crashed.pop(member, None)
         if group.leaving.pop(member, None) is None:
             group.sitting -= 1
 
@@ -130,11 +166,20 @@ class SimulatedNodes:
 
     # -- faults ----------------------------------------------------------------------------------------
 
-    def take_down(self, name: str) -> list[SeatedMember]:
-        """A node breaks. Those who sat there."""
+    def take_down(self, name: str, noticed: bool = True) -> list[SeatedMember]:
+        """A node breaks, and the cluster knows it. Those who sat there."""
         place = self.places[name]
+        place.noticed = noticed or (place.noticed and place.down > 0)
         self._change(place, down=1)
         return list(place.sitters)
+
+    def notice(self, name: str, now: Time) -> bool:
+        """The cluster notices that a node is down. False: it knew."""
+        place = self.places[name]
+        if place.noticed:
+            return False
+        place.noticed, place.noticed_at = True, now
+        return True
 
     def bring_up(self, name: str) -> None:
         self._change(self.places[name], down=-1)
@@ -142,22 +187,44 @@ class SimulatedNodes:
     def break_device(self, name: str, which: float) -> list[SeatedMember]:
         """One of the devices of a node that still work breaks. Those who used it."""
         place = self.places[name]
-        position = which * (place.total - place.broken) * WHOLE
+        working = place.total - place.broken
         self._change(place, broken=1)
-        for users, load in place.users():
-            position -= load
-            if position < 0 < load:
-                return users
-        return []
+        return place.users_of(which, working)
+
+    def break_unnoticed(self, name: str, which: float) -> list[SeatedMember]:
+        """The same, and nobody knows of the device."""
+        place = self.places[name]
+        place.silent.append(which)
+        self.silent[name] = None
+        return place.users_of(which, place.total - place.broken)
+
+    def mend_unnoticed(self, name: str, which: float) -> None:
+        place = self.places[name]
+        place.silent.remove(which)
+        if not place.silent:
+            del self.silent[name]
+
+    def is_on_broken_device(self, group: SimulatedGroup, member: int) -> bool:
+        """Whether it works, for a while, with a device that is out of order and that nothing reports."""
+        place = self.places[group.seats[member]]
+        working = place.total - place.broken
+        return any((group, member) in place.users_of(which, working) for which in place.silent)
 
     def mend_device(self, name: str) -> None:
         self._change(self.places[name], broken=-1)
 
+    def _hold(self, place: SimulatedNode, load: int) -> None:
+        self.overlap -= place.overlap
+        place.held += load
+        self.overlap += place.overlap
+
     def _change(self, place: SimulatedNode, down: int = 0, broken: int = 0) -> None:
         self.broken -= place.broken_load
+        self.overlap -= place.overlap
         place.down += down
         place.broken += broken
         self.broken += place.broken_load
+        self.overlap += place.overlap
 
     # -- a picture -------------------------------------------------------------------------------------
 

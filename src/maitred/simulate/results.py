@@ -9,10 +9,12 @@ Bucket = Literal[
     "productive",
     "starting",
     "incomplete",
+    "stalled",
     "leaving",
     "lostToEviction",
     "lostToFailure",
     "reserved",
+    "spare",
     "fragmented",
     "idle",
     "broken",
@@ -48,6 +50,8 @@ class JobOutcome(ResultRecord, frozen=True):
     """Whether a scheduler ever left it with some members seated and its quorum not."""
     astray: bool = False
     """Whether a scheduler ever seated it outside the one domain that it requires."""
+    useful_device_seconds: float = 0.0
+    """Work that was kept; of a job without devices, counted as if each member had one."""
     why: str = ""
     """For jobs that are impossible, or still wait: what was in the way."""
 
@@ -121,6 +125,8 @@ class Run(ResultRecord, frozen=True):
     """Groups that were sent away, and single members whom their group could do without."""
     evicted_pods: int = 0
     receipts_device_seconds: float = 0.0
+    healed_pods: int = 0
+    """Members that were told to leave because hardware had failed under them."""
     """Work lost to preemption by priority, as the receipts have it."""
     warnings: tuple[str, ...] = ()
 
@@ -176,8 +182,20 @@ class Against(ResultRecord, frozen=True):
     wait: PolicyDifference
     """Mean wait in seconds."""
     hours_in_vain: PolicyDifference
-    """Device-hours held by incomplete groups, lost to eviction or lost to failure."""
+    """Device-hours held by incomplete or stalled groups, lost to eviction or lost to failure."""
     deadlocks: PolicyDifference
+
+
+class FailureCost(ResultRecord, frozen=True):
+    """What failures took of the devices, in device-hours. They add up to `total`."""
+
+    below_quorum: float = 0.0
+    """Held by groups that lacked members, or that were stalled by dead ones."""
+    done_twice: float = 0.0
+    """Work since the last checkpoint, lost to failures."""
+    spares: float = 0.0
+    """Free, and kept for repairs."""
+    total: float = 0.0
 
 
 class PolicySummary(ResultRecord, frozen=True):
@@ -205,6 +223,7 @@ class PolicySummary(ResultRecord, frozen=True):
     by_priority: dict[str, JobTimes]
     """The highest first."""
     across_seeds: AcrossSeeds
+    failure_cost: FailureCost = FailureCost()
     preemptions: float = 0.0
     evicted_units: float = 0.0
     evicted_pods: float = 0.0

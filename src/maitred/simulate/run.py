@@ -36,7 +36,15 @@ def simulate(
     floor = SimulatedNodes(setup.nodes, policy, setup.levels)
     seater = seater_for(policy, setup, seed)
     loop = Simulation(
-        floor, seater, setup.workload, setup.faults, setup.horizon, setup.period, watchers, tick
+        floor,
+        seater,
+        setup.workload,
+        setup.faults,
+        setup.horizon,
+        setup.period,
+        watchers,
+        tick,
+        setup.reaction,
     )
     loop.run()
     return run_of(loop, name, seed, setup.warnings, policy.placement)
@@ -49,7 +57,7 @@ def seater_for(policy: Policy, setup: Setup, seed: int) -> Seater:
         return SharedDevices(setup.nodes, policy, setup.workload)
     if policy.order in PREEMPTIVE_ORDERS:
         return Displacing(setup.nodes, policy)
-    return WholeGroups(setup.nodes, policy)
+    return WholeGroups(setup.nodes, policy, heals=setup.reaction is not None)
 
 
 def check_jobs(name: str, policy: Policy, workload: Workload) -> None:
@@ -94,6 +102,7 @@ def run_of(
         evicted_pods=books.evicted_pods,
         receipts_device_seconds=books.receipts_device_seconds,
         failures=books.failures,
+        healed_pods=books.healed_pods,
         splits=sum(group.split for group in loop.groups),
         astray=sum(group.astray for group in loop.groups),
         deadlocks=books.deadlocks,
@@ -135,6 +144,7 @@ def outcome_of(group: SimulatedGroup, loop: Simulation) -> JobOutcome:
         failures=group.failures,
         split=group.split,
         astray=group.astray,
+        useful_device_seconds=group.done(group.since if group in loop.ends else loop.now) / SECOND / WHOLE,
         why=why,
     )
 

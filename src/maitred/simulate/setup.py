@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from maitred.model.node import Node
 from maitred.model.policy import Level
 from maitred.simulate.clock import Time
-from maitred.simulate.faults import Breakdowns
+from maitred.simulate.faults import Breakdowns, Reaction
 from maitred.simulate.jobs import Workload
 
 
@@ -14,6 +14,8 @@ class Setup:
     nodes: tuple[Node, ...]
     workload: Workload
     faults: Breakdowns
+    reaction: Reaction | None = None
+    """How the cluster learns of faults and what owners do then. None: all is known and done at once."""
     horizon: Time | None = None
     """When the run ends. None: when every job has ended."""
     period: Time = 0

@@ -1,7 +1,7 @@
 """Statistics of a run: what each moment means for devices, waits and the whole."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from maitred.simulate.clock import HOUR, SECOND, Time
 from maitred.simulate.group import Phase, SimulatedGroup
@@ -11,6 +11,8 @@ from maitred.simulate.results import Bucket, FloorPlan
 from maitred.simulate.seating.deadlock import deadlocked
 from maitred.simulate.seating.seater import Removal, Seater
 
+RESTING: Mapping[Phase, Bucket] = {Phase.INCOMPLETE: "incomplete", Phase.STALLED: "stalled"}
+"""Where those are counted who sit, live and do not work; where not here, they get ready."""
 WORTH_A_PICTURE = 1.1
 """A new picture is taken when the floor shows so much more than in the last."""
 
@@ -25,6 +27,7 @@ class RunStatistics:
         self.evicted_pods = 0
         self.receipts_device_seconds = 0.0
         self.failures = 0
+        self.healed_pods = 0
         self.deadlocks = 0
         self.deadlocked_for: Time = 0
         self.picture: FloorPlan | None = None
@@ -93,11 +96,17 @@ class RunStatistics:
         if not (group.sitting or group.leaving) or group.phase == Phase.OVER:
             return
         crew_of = group.job.crew_of
-        load = sum(crew_of[member].load for member in group.sitters())
+        load = sum(crew_of[member].load for member in group.living())
+        dead = sum(crew_of[member].load for member in group.dead)
         leaving = sum(crew_of[member].load for member in group.leaving)
         working = group.load if group.phase == Phase.WORKING else 0
-        rest: Bucket = "incomplete" if group.phase == Phase.INCOMPLETE else "starting"
-        self._holds[group] = (("productive", working), (rest, load - working), ("leaving", leaving))
+        rest = RESTING.get(group.phase, "starting")
+        self._holds[group] = (
+            ("productive", working),
+            (rest, load - working),
+            ("stalled", dead),
+            ("leaving", leaving),
+        )
         for bucket, load in self._holds[group]:
             self._held[bucket] += load
 
@@ -116,7 +125,7 @@ class RunStatistics:
     @property
     def anyone_nears_an_end(self) -> bool:
         """Without faults and evictions, that is."""
-        soon = (Phase.STARTING, Phase.STOPPED)
+        soon = (Phase.STARTING, Phase.STOPPED, Phase.STALLED)
         return any(group.phase in soon or group.nears_its_end for group in self._holds)
 
     # -- moments ---------------------------------------------------------------------------------------
@@ -128,8 +137,9 @@ class RunStatistics:
             self._note_lack(group)
         self._unsettled.clear()
         held, floor = self._held, self._floor
-        free = floor.total - floor.broken - held.total()
+        free = floor.total - floor.broken - held.total() + floor.overlap
         levels: dict[Bucket, int] = {**held, "broken": floor.broken}
+        levels["stalled"] = held["stalled"] - floor.overlap
         if self._promised:
             levels["reserved"] = floor.reserved(self._promised)
             free -= levels["reserved"]

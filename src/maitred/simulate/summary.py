@@ -4,7 +4,7 @@ Percentiles are by nearest rank: p99 of n values is the one in place âŒˆ0.99 nâŒ
 percentile is the time of some job, never a time between two.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from maitred.simulate.results import (
     Bucket,
     Distribution,
     End,
+    FailureCost,
     JobOutcome,
     JobTimes,
     PolicyDifference,
@@ -33,7 +34,7 @@ LARGEST = "65+"
 
 NEVER_HERE: tuple[End, ...] = ("impossible", "notArrived")
 """Jobs that no policy can do anything for: their waits say nothing about it."""
-IN_VAIN: tuple[Bucket, ...] = ("incomplete", "lostToEviction", "lostToFailure")
+IN_VAIN: tuple[Bucket, ...] = ("incomplete", "stalled", "lostToEviction", "lostToFailure")
 
 Floats = NDArray[np.float64]
 
@@ -73,9 +74,16 @@ def summary(policy: str, runs: Sequence[Run], baseline: Sequence[Run]) -> Policy
         by_size=by_size(outcomes),
         by_priority=by_priority(outcomes),
         across_seeds=across_seeds(runs),
+        failure_cost=failure_cost(hours),
         against=against(runs, baseline),
         warnings=tuple(dict.fromkeys(warning for run in runs for warning in run.warnings)),
     )
+
+
+def failure_cost(hours: Mapping[Bucket, float]) -> FailureCost:
+    """An incomplete group costs the same, whatever it waits for."""
+    below, twice, spares = hours["incomplete"] + hours["stalled"], hours["lostToFailure"], hours["spare"]
+    return FailureCost(below, twice, spares, below + twice + spares)
 
 
 def mean(values: Iterable[float]) -> float:

@@ -86,6 +86,8 @@ class Case:
     """Those in the room that it keeps for groups that come next, and stand-ins for their waiting members."""
     vague: bool = False
     """It is not known which of these pods is where."""
+    healed: set[Group] = field(default_factory=set)
+    """Groups for which the Plan keeps room because hardware has failed under them."""
     allocated_before: dict[str, Doc] = field(default_factory=dict)
     """What resource claims had been allocated when the Plan was made."""
 
@@ -187,6 +189,14 @@ class Case:
         nodes = self.cluster.nodes.values()
         chosen = self.policy.managed
         return [node for node in nodes if chosen is None or matches(chosen, node.labels)]
+
+    def open_to(self, group: Group) -> list[Node]:
+        """The same without those that the Plan keeps free for repairs, but for groups that may be evicted."""
+        spares = self.policy.spares
+        if not spares.nodes or (group.rank is not None and group.rank < spares.below):
+            return self.managed()
+        kept = {hold.text("node") for hold in self.plan.docs("holds") if hold.text("cause") == "Spare"}
+        return [node for node in self.managed() if node.name not in kept]
 
     @cached_property
     def _bound(self) -> dict[int, list[Bind]]:

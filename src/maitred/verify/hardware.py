@@ -3,7 +3,7 @@
 For each vendor, written down from the documentation of its device plugin and feature discovery:
 which names the plugin offers, which labels give the devices away, and how many there are."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from . import quantity
 from .fields import Doc
@@ -41,6 +41,20 @@ def unregistered_devices(status: Doc, labels: Labels) -> dict[str, int]:
         told = bool(labels.get("cloud.google.com/gke-tpu-accelerator"))
         found["google.com/tpu"] = _number(labels, GKE_COUNT) if told else 0
     return {name: count for name, count in found.items() if count}
+
+
+DRIVERS = {
+    "gpu.nvidia.com": "nvidia.com/gpu",
+    "gpu.amd.com": "amd.com/gpu",
+    "tpu.google.com": "google.com/tpu",
+}
+"""Those that publish in slices what the device plugins of their vendors offer as resources."""
+
+
+def published_devices(slices: Iterable[Doc]) -> set[tuple[str, str]]:
+    """Nodes that have such slices, with the resource that no plugin is to offer there."""
+    found = ((one.doc("spec").text("nodeName"), one.doc("spec").text("driver")) for one in slices)
+    return {(node, DRIVERS[driver]) for node, driver in found if driver in DRIVERS}
 
 
 def _nvidia(labels: Labels) -> int:

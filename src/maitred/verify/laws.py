@@ -11,6 +11,7 @@ from .claim_laws import judge_allocations, judge_standing_claims
 from .evictions import judge_evictions
 from .filters import clash, from_devices
 from .groups import Group
+from .healing import judge_healing
 from .holds import judge_holds
 from .impossible import judge_impossible
 from .need import judge_need
@@ -23,6 +24,7 @@ from .receipts import judge_receipts
 from .room import judge_room
 from .selectors import matches
 from .silence import judge_silence
+from .spares import judge_spares
 from .trees import Tree, judge_parts, rule_of
 from .volumes import SOLE, attachments, claim_of
 from .world import World
@@ -56,6 +58,8 @@ def verify(
         *judge_need(case),
         *judge_holds(case),
         *judge_room(case),
+        *judge_healing(case),
+        *judge_spares(case),
     }
     found |= {*judge_receipts(case), *judge_silence(case), *judge_impossible(case), *judge_parts(case)}
     return sorted(found)

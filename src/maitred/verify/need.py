@@ -138,7 +138,7 @@ def _judge_whether(case: Case, sacrifice: Sacrifice) -> Iterator[Breach]:
     world = crowded(case, group, leaving=False)
     link, staying = case.links.of(group), case.staying(group)
     anchors = [] if link is None else [seat for one in link.before for seat in case.staying(one)]
-    nodes = case.managed()
+    nodes = case.open_to(group)
     seats = place_whole(world, group, link, group.pending, group.needed, nodes, staying, anchors)
     if seats is not None:
         words = shown({pod: node.name for pod, node in seats.items()})
@@ -161,10 +161,12 @@ def _judge_heir(case: Case, group: Group, scene: _Scene) -> Iterator[Breach]:
         if case.group_of[pod.key] is not group:
             world.put(pod, node.name)
     heir, (_, place) = ahead[0], seats[0]
-    if [node for node in case.managed() if _may_sit(case, world, heir, node)] != [place]:
+    if [node for node in case.open_to(case.group_of[heir.key]) if _may_sit(case, world, heir, node)] != [
+        place
+    ]:
         return
     world.put(heir, place.name)
-    if not any(_may_sit(case, world, pod, node) for pod in group.pending for node in case.managed()):
+    if not any(_may_sit(case, world, pod, node) for pod in group.pending for node in case.open_to(group)):
         yield breach(5, group.key, f"evicts, but {heir.key}, which ranks higher, would take {place.name}")
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
 from .case import Case
+from .devices import shown_device
 from .fields import Doc
 from .filters import FILTERS, place, why_not
 from .groups import Group
@@ -343,10 +344,16 @@ def _judge_health(measure: Measure, detail: Doc) -> Iterator[str]:
     """Nodes that health taints close, if they are what is in the way; and devices that are not offered."""
     case, devices = measure.case, detail.docs("devices")
     ill = {n.name for n in case.cluster.nodes.values() if any(t.key in case.policy.health for t in n.taints)}
-    told, others = detail.raw.get("unwell", 0), bool(devices) or detail.given("tainted")
+    told, gone = detail.raw.get("unwell", 0), detail.docs("gone")
+    others = bool(devices) or detail.given("tainted") or bool(gone)
     if told != len(ill) and (told or not others):
         yield f"unwell is {told}, should be {len(ill)}"
     yield from (f"node {name} is well" for name in detail.texts("nodes") if name not in ill)
+    for one in gone:
+        id = one.text("driver"), one.text("pool"), one.text("device")
+        pool = case.cluster.pools.get(id[:2])
+        if pool is not None and id in pool.devices:
+            yield f"device {shown_device(id)} is published"
     asked = {r for pod in (*measure.group.active, *measure.coming) for r, n in pod.requests.items() if n}
     for one in devices:
         name, resource = one.text("node"), one.text("resource")

@@ -13,7 +13,7 @@ from .conventions import LANGUAGES
 from .devices import Pools, read_pools
 from .fields import Doc
 from .forms import well_formed
-from .hardware import ANY, broken_devices, unregistered_devices
+from .hardware import ANY, broken_devices, published_devices, unregistered_devices
 from .intree import attached_as
 from .jobs import Job, read_job
 from .owners import API_GROUPS
@@ -160,6 +160,8 @@ class Cluster:
     attached: dict[str, Attachment] = field(default_factory=dict)
     device_objects: dict[str, dict[str, Doc]] = field(default_factory=lambda: defaultdict(dict))
     """Device classes, slices, taint rules, claims and their templates, by kind."""
+    raw: dict[tuple[str, str], Doc] = field(default_factory=dict)
+    """Nodes, pods and ConfigMaps as they were given, by kind and key."""
     allocations: dict[str, Doc] = field(default_factory=dict)
     """By resource claim, where there is one: in its status, or in the Plan."""
 
@@ -225,6 +227,8 @@ def read_cluster(objects: Iterable[Any]) -> Cluster:
     seen: dict[tuple[str, str], dict[str, Any]] = {}
     for kind, doc in flatten(objects):
         api_group = doc.text("apiVersion").rpartition("/")[0]
+        if kind in RAW and not api_group and doc.doc("metadata").text("name"):
+            cluster.raw.setdefault((kind, _key("Job" if kind == "ConfigMap" else kind, doc)), doc)
         foreign = kind == "PodGroup" and api_group in FOREIGN_GROUPS
         if foreign or API_GROUPS.get(kind) == api_group:
             if well_formed(kind, api_group, doc):
@@ -239,6 +243,9 @@ def read_cluster(objects: Iterable[Any]) -> Cluster:
         if earlier is not doc.raw and earlier != doc.raw:
             raise doc.error("metadata.name", "given twice, and not the same")
         READERS[kind](cluster, key, doc)
+    for name, resource in published_devices(cluster.device_objects["ResourceSlice"].values()):
+        if name in cluster.nodes:
+            cluster.nodes[name].unregistered.pop(resource, None)
     served = cluster.device_resources.keys()
     for key, pod in cluster.pods.items() if served else ():
         cluster.pods[key] = replace(pod, by_class=frozenset(pod.requests.keys() & served))
@@ -472,6 +479,7 @@ APIS = {
     "Job": "batch/",
     **dict.fromkeys(DEVICE_KINDS, "resource.k8s.io/"),
 }
+RAW = ("Node", "Pod", "ConfigMap")
 READERS: dict[str, Callable[[Cluster, str, Doc], None]] = {
     WORKLOAD: _put_workload,
     "Pod": _put_pod,

@@ -15,6 +15,7 @@ HEALTH_TAINTS = frozenset(
     | {f"node.kubernetes.io/{name}-pressure" for name in ("memory", "disk", "pid")}
     | {"node.kubernetes.io/network-unavailable"}
     | {f"node.cloudprovider.kubernetes.io/{name}" for name in ("uninitialized", "shutdown")}
+    | {"maitred.dev/lemon"}
 )
 PRIORITY = "priority"
 SHORTEST_GRACE = 1000
@@ -44,6 +45,15 @@ class Preemption:
 
 
 @dataclass(frozen=True)
+class Spares:
+    """Nodes that are kept free for repairs."""
+
+    level: str = ""
+    nodes: int = 0
+    below: int = 0
+
+
+@dataclass(frozen=True)
 class Policy:
     levels: dict[str, str]
     managed: Selector | None
@@ -56,8 +66,13 @@ class Policy:
     """Whether a Job that runs all of its indexes at once is a gang without saying so."""
     owners: str = "gang"
     """And so what an operator's object makes at once."""
+    grace: int = 60_000
+    """For how many thousandths of a second a node is lost before its pods are,"""
+    hold: int = 600_000
+    """and for how many room is kept for what takes their place."""
     keep_room: int = 30 * 60_000
     """For how many thousandths of a second room is kept for pods that come next."""
+    spares: Spares = Spares()
 
     def level(self, name: str) -> str:
         """The node label behind a level's name; any other name is a label key itself."""
@@ -81,8 +96,15 @@ def read_policy(raw: dict[str, Any] | None) -> Policy:
         order=doc.text("order", PRIORITY),
         jobs=doc.doc("workloads").text("jobs", "gang"),
         owners=doc.doc("workloads").text("owners", "gang"),
-        keep_room=_keep_room(doc.doc("workloads")),
+        grace=_duration_of(doc.doc("healing"), "grace", "60s"),
+        hold=_duration_of(doc.doc("healing"), "hold", "10m"),
+        spares=_spares(doc.doc("healing").doc("spares")),
+        keep_room=_duration_of(doc.doc("workloads"), "keepRoom", "30m"),
     )
+
+
+def _spares(doc: Doc) -> Spares:
+    return Spares(doc.text("level"), doc.integer("nodes"), doc.integer("below"))
 
 
 def _preemption(doc: Doc) -> Preemption:
@@ -102,10 +124,10 @@ def _preemption(doc: Doc) -> Preemption:
     )
 
 
-def _keep_room(workloads: Doc) -> int:
-    found = duration(workloads.text("keepRoom", "30m"))
+def _duration_of(doc: Doc, field: str, usual: str) -> int:
+    found = duration(doc.text(field, usual))
     if found is None:
-        raise workloads.error("keepRoom", "must be a duration such as 10m")
+        raise doc.error(field, "must be a duration such as 10m")
     return found
 
 

@@ -8,6 +8,7 @@ from .case import Case, Eviction, breach
 from .fields import Doc
 from .group_reading import read_groups
 from .groups import Group
+from .healing import seat_healed
 from .later import read_links
 from .objects import read_cluster
 from .pods import Pod
@@ -39,6 +40,7 @@ def read_case(
     _read_nominations(case)
     _read_evictions(case)
     seat_held(case)
+    seat_healed(case)
     case.kept = kept(case)
     return case
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from .case import Breach, Case, breach, rank, shown
 from .filters import AMOUNTS, FILTERS, why_not
+from .healing import is_healing
 from .holds import held_against
 from .later import Link, named
 from .objects import Node
@@ -15,6 +16,7 @@ from .pods import Pod
 from .policy import PRIORITY
 from .rules import Bind, one_domain
 from .selectors import matches
+from .spares import is_spare
 from .whole import place_whole
 from .world import World
 
@@ -132,6 +134,8 @@ def _judge_entries(case: Case) -> Iterator[Breach]:
     owners = {key: link.owner for link in case.links.every for key in (link.host.key, *link.coming)}
     for hold in case.plan.docs("holds"):
         key, owner, node = hold.text("group"), hold.text("owner"), hold.text("node")
+        if is_healing(hold) or is_spare(hold):
+            continue
         if case.links.unclear_owner(owner):
             continue
         if node not in case.cluster.nodes:

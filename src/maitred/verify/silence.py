@@ -101,5 +101,6 @@ def _seats_left(case: Case, group: Group) -> dict[str, str] | None:
     world = crowded(case, group, leaving=True)
     before = [] if link is None else link.before
     anchors = [seat for one in before for seat in case.staying(one)]
-    seats = place_whole(world, group, link, group.pending, needed, case.managed(), case.seats(group), anchors)
+    nodes = case.open_to(group)
+    seats = place_whole(world, group, link, group.pending, needed, nodes, case.seats(group), anchors)
     return None if seats is None else {pod: node.name for pod, node in seats.items()}

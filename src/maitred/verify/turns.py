@@ -42,7 +42,7 @@ def _comes_before(case: Case, other: Group, group: Group) -> bool:
 def _older(case: Case, one: Group, other: Group) -> bool:
     """Whether one of two groups of a rank is known to come first. Promises change the order, and room that is
     kept; and so may the age of a PodGroup or an owner."""
-    if case.links.is_next(one) or case.links.is_next(other):
+    if any(case.links.is_next(group) or group in case.healed for group in (one, other)):
         return False
     if any(pod.nominated or pod.controller for group in (one, other) for pod in group.members):
         return False

@@ -248,3 +248,19 @@ def test_amounts() -> None:
         "100.0 %",
     ]
     assert [hours(0.0), hours(41.25), hours(412_345.1)] == ["0 h", "41.2 h", "412,345 h"]
+
+
+def test_what_failures_cost_is_told_where_groups_stall() -> None:
+    told = made(
+        run([job()], "base", device_seconds={"productive": 7200.0, "stalled": 7200.0}),
+        run([job()], "healed", device_seconds={"productive": 10800.0, "stalled": 1800.0, "spare": 1800.0}),
+    )
+    found = lines(told)
+    start = found.index("Cost of failures")
+    assert [line.split() for line in found[start + 2 : start + 7]] == [
+        ["below", "quorum", "2.0", "h", "0.5", "h"],
+        ["work", "done", "twice", "0", "h", "0", "h"],
+        ["spares", "0", "h", "0.5", "h"],
+        ["in", "all", "2.0", "h", "1.0", "h"],
+        ["saved", "-", "+50.0", "%"],
+    ]

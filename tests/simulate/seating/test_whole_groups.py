@@ -61,6 +61,10 @@ class Everybody:
         if not group.standing():
             self.standing.pop(group_key(group.job), None)
 
+    def crashed(self, group: SimulatedGroup, members: Sequence[int]) -> None:
+        for member in members:
+            self.state.apply(Put(pod(group, member)))
+
     def leaving(self, group: SimulatedGroup, members: Sequence[int]) -> None:
         for member in range(group.job.members):
             self.state.apply(Put(pod(group, member)))

@@ -129,6 +129,7 @@ class _DeviceSearch:
         for number in (*usage.taken, *self._shares):
             self._count(number, 1)
         self._given: list[list[Given]] = [[] for _ in claims]
+        self._watches = [any(ask.is_admin for ask in claim.program.asks) for claim in claims]
         self._common = [[_Common() for _ in claim.program.constraints] for claim in claims]
         self.left = MOST_STEPS
         """Steps."""
@@ -189,7 +190,7 @@ class _DeviceSearch:
         tried = set[Hashable]()
         for place in range(len(candidates) - missing + 1):
             self._step(0)
-            situation = self._device_situation(candidates[place])
+            situation = self._device_situation(candidates[place]), self._has_watched(index, candidates[place])
             if situation in tried:
                 continue
             tried.add(situation)
@@ -300,6 +301,10 @@ class _DeviceSearch:
     def _has(self, index: int, device: int) -> bool:
         """Whether a claim has got a device already."""
         return any(given.device == device for given in self._given[index])
+
+    def _has_watched(self, index: int, device: int) -> bool:
+        """Whether a claim has got a device with admin access, which leaves it free for all but this claim."""
+        return self._watches[index] and self._has(index, device)
 
     def _give_back(self, index: int, ask: DeviceAsk, given: Given) -> None:
         self._given[index].pop()

@@ -10,6 +10,7 @@ from maitred.cluster.devices.pools import DevicePool, PooledDevice, PoolId, pool
 from maitred.model.devices.classes import DeviceClass
 from maitred.model.devices.slices import DeviceTaintRule, ResourceSlice
 from maitred.model.objects import Object
+from maitred.model.unwell import resource_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +36,13 @@ class Inventory:
         """Pools with devices that several nodes can use, or each another."""
         found = (pool for pool in self.pools.values() if not pool.node)
         return tuple(sorted(found, key=lambda pool: pool.order))
+
+    @cached_property
+    def instead_of_plugins(self) -> frozenset[tuple[str, str]]:
+        """Nodes whose devices of a kind are published in slices, and the resource as which a device plugin
+        would offer them."""
+        found = ((pool.node, resource_of(id.driver)) for id, pool in self.pools.items() if pool.node)
+        return frozenset(one for one in found if one[1])
 
     @cached_property
     def has_shares(self) -> bool:

@@ -5,12 +5,13 @@ node, those who use it, too little of a capacity or a counter.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
+from maitred.cluster.devices.allocated import Allocated, PoolUse
 from maitred.cluster.devices.book import Book
 from maitred.cluster.devices.capacity import Amounts, consumption
 from maitred.cluster.devices.inventory import Inventory
@@ -48,6 +49,8 @@ class Funnel:
     """To other members of the group."""
     short: Counter[str] = field(default_factory=Counter)
     """Too little is left of a capacity."""
+    beyond: Counter[str] = field(default_factory=Counter)
+    """They never give a request so much of a capacity, or do not have it."""
     spent: Counter[str] = field(default_factory=Counter)
     """Too little is left of a counter: other partitions of the same hardware are in use."""
     left: int = 0
@@ -131,6 +134,39 @@ def tainted_for(spec: bytes, inventory: Inventory) -> Iterator[PooledDevice]:
         yield from (pool.devices[number] for number in _bits(kept_out))
 
 
+def gone_for(specs: Iterable[bytes], inventory: Inventory, allocated: Allocated) -> list[DeviceId]:
+    """Devices that claims have, and that no slice has any more, of the classes that these ask for. What else
+    they were is not known."""
+    wanted = {one for spec in specs for one in _classes(spec, inventory)}
+    if not inventory.pools or not wanted:
+        return []
+    return sorted(
+        {
+            DeviceId(*id, use.device)
+            for id, uses in allocated.by_pool.items()
+            for use in _gone(inventory.pools.get(id), uses)
+            if not wanted.isdisjoint(_classes(allocated.sought.get(use.claim, b""), inventory))
+        }
+    )
+
+
+def _gone(pool: DevicePool | None, uses: PoolUse) -> PoolUse:
+    """Of a pool that is being updated, or is not valid, nothing is known."""
+    if pool is None:
+        return uses
+    if pool.problem:
+        return ()
+    known: tuple[PoolUse, PoolUse] | None = pool.derived.get("gone")
+    if known is None or known[0] is not uses:
+        names = {device.id.device for device in pool.devices}
+        known = pool.derived["gone"] = (uses, tuple(use for use in uses if use.device not in names))
+    return known[1]
+
+
+def _classes(spec: bytes, inventory: Inventory) -> set[str]:
+    return {ask.source.device_class_name for ask in program_of(spec, inventory).asks} if spec else set()
+
+
 class AcceptingNodes(NamedTuple):
     """The nodes that come into question for a pod."""
 
@@ -195,7 +231,8 @@ class _Counting:
             found.in_use += before
             found.promised += not before
         elif lacking := self.stock.lacks(self.ask, device):
-            found.short[lacking] += 1
+            never = consumption(self.ask.capacity, device.capacity, {}) is None
+            (found.beyond if never else found.short)[lacking] += 1
         elif spent := self.stock.spent(pool, device):
             found.spent[spent] += 1
         else:

@@ -137,14 +137,19 @@ def _asks(
         )
 
 
+def choices(spec: bytes) -> int:
+    """How many alternatives a request of a claim has at most."""
+    return max((len(request.first_available) for request in spec_of(spec).requests), default=0)
+
+
 @lru_cache(maxsize=4096)
-def preferred(spec: bytes) -> bytes:
-    """The same claim with the first alternative of each request alone; or as it is, if it has no others."""
-    claim = spec_of(spec)
-    if not any(len(request.first_available) > 1 for request in claim.requests):
+def preferred(spec: bytes, count: int) -> bytes:
+    """The same claim with so many alternatives of each request, the first; or as it is, if it has no more."""
+    if choices(spec) <= count:
         return spec
+    claim = spec_of(spec)
     firsts = tuple(
-        msgspec.structs.replace(request, first_available=request.first_available[:1])
+        msgspec.structs.replace(request, first_available=request.first_available[:count])
         for request in claim.requests
     )
     return spec_bytes(msgspec.structs.replace(claim, requests=firsts))

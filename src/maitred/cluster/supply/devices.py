@@ -12,8 +12,9 @@ from maitred.cluster.devices.book import Book, Grant, Specs
 from maitred.cluster.devices.consumers import claims_without_users, kept_when_empty
 from maitred.cluster.devices.menus import menu_column, wide_devices
 from maitred.cluster.devices.needs import UNLIMITED, ClaimNeed
-from maitred.cluster.devices.reasons import tainted_for
-from maitred.cluster.devices.requests import preferred, program_of
+from maitred.cluster.devices.pools import DeviceId
+from maitred.cluster.devices.reasons import gone_for, tainted_for
+from maitred.cluster.devices.requests import choices, preferred, program_of
 from maitred.cluster.devices.served import ResourceByClass, nodes_without, served_resources
 from maitred.cluster.devices.shares import FreeShares
 from maitred.cluster.journal import Moved, Rows, Seated
@@ -22,7 +23,7 @@ from maitred.cluster.nodes import NODE_NAME, Codes, Ints, Mask
 from maitred.cluster.selection import in_any_term
 from maitred.cluster.supply.fit import Company, Fit, Quota, Room
 from maitred.cluster.supply.interface import Lift, Supply
-from maitred.model.devices.claims import MOST_DEVICES
+from maitred.model.devices.claims import MOST_CONSUMERS, MOST_DEVICES
 
 PLENTY = 2**31
 LOOKS = 50
@@ -70,22 +71,35 @@ class DeviceSupply(Supply):
         """Made when first asked for: most trials seat no pod with claims."""
         self._counted: dict[Hashable, tuple[Ints, int]] = {}
         self._counted_at = -1
-        self._first_choices = False
+        self._first_choices = 0
         self._served: dict[int, tuple[ResourceByClass, ...]] = {}
         self._free: FreeShares | None = None
 
     @contextmanager
-    def first_choices(self) -> Iterator[None]:
-        """In this block there are devices only for the first alternative of every request."""
-        self._first_choices = True
+    def first_choices(self, count: int) -> Iterator[None]:
+        """In this block there are devices only for so many alternatives of every request, the first."""
+        self._first_choices = count
         try:
             yield
         finally:
-            self._first_choices = False
+            self._first_choices = 0
 
-    def has_choices(self, shape: int) -> bool:
-        """Whether a claim of a shape has alternatives."""
-        return any(need.spec and preferred(need.spec) != need.spec for need in self.load.shape(shape).devices)
+    def choices(self, shape: int) -> int:
+        """How many alternatives a request of a shape has at most."""
+        needs = self.load.shape(shape).devices
+        return max((choices(need.spec) for need in needs if need.spec), default=0)
+
+    def choice_ranks(self, shape: int) -> Ints | None:
+        """For each node the number of the first alternative with which it has devices, from 0 on; of several
+        requests the last such number. None if there is no choice."""
+        count = self.choices(shape)
+        if count < 2:
+            return None
+        sought, ranks = self._sought(shape), np.full(len(self.load.nodes.names), count - 1, dtype=np.int64)
+        for known in reversed(range(1, count)):
+            copies, _ = self._copies(_preferred(sought, known), lifted=False, others_may_help=False)
+            ranks[copies > 0] = known - 1
+        return ranks
 
     @property
     def book(self) -> Book:
@@ -171,15 +185,21 @@ class DeviceSupply(Supply):
             if not menu_column(spec, self.load.nodes, inventory).is_too_dear
         )
 
+    def gone(self, shape: int) -> list[DeviceId]:
+        """Devices that others have by claims, and that are not published any more: pods of a shape might have
+        them, were they well."""
+        specs, snapshot = self.specs(shape), self.load.snapshot
+        return gone_for(specs, snapshot.inventory, snapshot.allocated) if specs else []
+
     def is_open(self, shape: int) -> bool:
-        """Whether it is not known yet what there will be for a shape: a class that it names is not made, or a
-        pool is not published in full."""
+        """Whether it is not known yet what there will be for a shape: a class that it names is not made, a
+        pool is not published in full or not any more, or no driver has published anything."""
         inventory, specs = self.load.snapshot.inventory, self.specs(shape)
+        if not specs:
+            return False
         asks = (ask for spec in specs for ask in program_of(spec, inventory).asks)
-        return bool(
-            (specs and inventory.problems)
-            or any(ask.source.device_class_name not in inventory.classes for ask in asks)
-        )
+        unknown = not inventory.pools or inventory.problems or self.gone(shape)
+        return bool(unknown) or any(ask.source.device_class_name not in inventory.classes for ask in asks)
 
     def passes(self, shape: int) -> int:
         return len(self.load.shape(shape).devices) + len(self.served(shape))
@@ -194,7 +214,7 @@ class DeviceSupply(Supply):
         for sought, positions in by_claims.items():
             if not sought.specs:
                 continue
-            wanted = _preferred(sought) if self._first_choices else sought
+            wanted = _preferred(sought, self._first_choices) if self._first_choices else sought
             copies, sure_up_to = self._copies(wanted, lifted, others_may_help)
             for position in positions:
                 fit.copies[position] = copies
@@ -296,8 +316,9 @@ class DeviceSupply(Supply):
             for need in self.load.shape(shape).devices:
                 if need.claim and need.spec:
                     shared.setdefault(need.claim, (need.spec, []))[1].append(position)
-                if need.claim and need.consumers < UNLIMITED:
-                    limits.setdefault(need.claim, (need.consumers, []))[1].append(position)
+                if need.claim and need.consumers < UNLIMITED:  # nobody else uses it in an empty cluster
+                    left = need.consumers if self.load.occupied else MOST_CONSUMERS
+                    limits.setdefault(need.claim, (left, []))[1].append(position)
         for consumers, positions in limits.values():
             everywhere: Codes = np.zeros(len(self.load.nodes.names), dtype=np.int32)
             use = tuple(int(position in positions) for position in range(len(shapes)))
@@ -384,9 +405,9 @@ class DeviceSupply(Supply):
         return SoughtClaims(own, shared, self.served(shape))
 
 
-def _preferred(sought: SoughtClaims) -> SoughtClaims:
-    own = tuple(sorted(map(preferred, sought.own)))
-    shared = tuple((name, preferred(spec)) for name, spec in sought.shared)
+def _preferred(sought: SoughtClaims, count: int) -> SoughtClaims:
+    own = tuple(sorted(preferred(spec, count) for spec in sought.own))
+    shared = tuple((name, preferred(spec, count)) for name, spec in sought.shared)
     return SoughtClaims(own, shared, sought.served)
 
 

@@ -10,14 +10,17 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from maitred.cluster.snapshot import GroupView, Snapshot
+from maitred.decide.healing.faults import node_faults
+from maitred.decide.healing.lemons import Lemonade, tainted_nodes
 from maitred.decide.healing.losses import HurtGroup, Losses, LostMember
 from maitred.decide.healing.remembering import Remembering
 from maitred.decide.healing.restarting import SUSPENDED, owner_of, restart_of
+from maitred.decide.healing.scores import Scoring
 from maitred.decide.healing.stand_ins import as_healed
 from maitred.model.duration import milliseconds
 from maitred.model.healing import NO_WISH, ON_FAILURE, FailureRule
 from maitred.model.memory import HealthMemory, Incident
-from maitred.model.plan import HealingDecision, LostPod, Restart
+from maitred.model.plan import HealingDecision, LostPod, NodeTaint, Restart
 from maitred.model.policy import Policy, is_device
 from maitred.model.suspending import TopOwner
 from maitred.model.words import counted, moment
@@ -26,28 +29,35 @@ WITH_ALL = "it is stopped with all the others"
 
 
 @dataclass(frozen=True)
-class Healing:
+class HealingOutcome:
     """What one cycle decided about failures."""
 
     decisions: tuple[HealingDecision, ...] = ()
     memory: HealthMemory | None = None
     """What is to be remembered from now on; None if that is what was remembered before."""
-    leaving: Mapping[str, tuple[LostMember, ...]] = field(default_factory=dict)
-    """Members that count no more, by group: they are told to leave."""
     held_until: Mapping[str, datetime] = field(default_factory=dict)
     """Groups for which room is kept."""
     hurt: tuple[GroupView, ...] = ()
     """Of these, the ones of which no pod waits, as if all that was lost had left."""
     wake_at: datetime | None = None
     """When time alone may change any of this."""
+    taints: tuple[NodeTaint, ...] = ()
+    avoided: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """The rows of nodes that broke under a group, by group: it is seated elsewhere if it can be."""
+    healed: frozenset[str] = frozenset()
+    """Groups that may have what is kept free for repairs."""
 
 
-NOTHING_TO_HEAL = Healing()
+MOST_NAMED = 3
+OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
+NOTHING_TO_HEAL = HealingOutcome()
 
 
-def heal(snapshot: Snapshot, policy: Policy, now: datetime, scheduler: str | None = None) -> Healing:
+def heal(snapshot: Snapshot, policy: Policy, now: datetime, scheduler: str | None = None) -> HealingOutcome:
     """`scheduler`: only groups of this one are decided about."""
-    if not (snapshot.reports or snapshot.hurt or snapshot.memory.incidents):
+    memory = snapshot.memory
+    amiss = snapshot.reports or snapshot.hurt or snapshot.nodes.unwell or snapshot.inventory.is_tainted
+    if not (amiss or memory.incidents or memory.scores or tainted_nodes(snapshot)):
         return NOTHING_TO_HEAL
     return _Healer(snapshot, policy, now, scheduler).heal()
 
@@ -58,8 +68,8 @@ class _Healer:
         self.losses = Losses(snapshot, policy, now)
         self.memory = Remembering(snapshot.memory, now, _span(policy.healing.window))
 
-    def heal(self) -> Healing:
-        decisions, leaving = list[HealingDecision](), dict[str, tuple[LostMember, ...]]()
+    def heal(self) -> HealingOutcome:
+        decisions = list[HealingDecision]()
         lost, whole = dict[str, tuple[LostMember, ...]](), set[str]()
         for group in self.losses.hurt():
             if not self._is_ours(group.view):
@@ -71,14 +81,23 @@ class _Healer:
                 continue
             decisions.append(decision)
             lost[group.key] = group.lost
-            told = {one.pod for one in decision.pods if one.delete}
-            if told:
-                leaving[group.key] = tuple(one for one in group.lost if one.pod in told)
         self.memory.end(whole)
+        scores = self._scores()
+        taints = scores.taints()
+        self.memory.scores = scores.scoring.kept()
         held = self._held()
         kept = [view for view in self.snapshot.hurt if view.group.key in held]
-        hurt = tuple(as_healed(view, lost.get(view.group.key, ()), kept=True) for view in kept)
-        return Healing(tuple(decisions), self.memory.changed, leaving, held, hurt, self._wake_at(held))
+        hurt = tuple(as_healed(view, lost.get(view.group.key, ())) for view in kept)
+        return HealingOutcome(
+            tuple(decisions),
+            self.memory.changed,
+            held,
+            hurt,
+            min((*self.losses.soon, *held.values(), *scores.wake_at()), default=None),
+            taints,
+            self._avoided(),
+            frozenset(one.group for one in self.memory.open),
+        )
 
     def _is_ours(self, view: GroupView) -> bool:
         return self.scheduler is None or self.scheduler in view.schedulers
@@ -184,8 +203,19 @@ class _Healer:
         found = ((key, self.memory.open_until(key)) for key in sorted(keys))
         return {key: until for key, until in found if until is not None and until > self.now}
 
-    def _wake_at(self, held: Mapping[str, datetime]) -> datetime | None:
-        return min((*self.losses.soon, *held.values()), default=None)
+    def _scores(self) -> Lemonade:
+        """Of all nodes, with the failures that are seen now."""
+        scoring = Scoring(self.snapshot.memory.scores, self.policy.healing.lemons, self.now)
+        scoring.count(node_faults(self.losses, self.losses.seen))
+        return Lemonade(scoring, self.snapshot, self.policy, tainted_nodes(self.snapshot))
+
+    def _avoided(self) -> dict[str, frozenset[int]]:
+        rows, found = self.snapshot.nodes.rows, dict[str, frozenset[int]]()
+        for one in self.memory.open:
+            there = frozenset(rows[node] for node in one.nodes if node in rows)
+            if there:
+                found[one.group] = found.get(one.group, frozenset()) | there
+        return found
 
 
 def _lost_pod(one: LostMember, rule: FailureRule, shrinks: bool, restarts: bool) -> LostPod:
@@ -217,6 +247,11 @@ def _does(
     if until is not None:
         said.append(f"room for {counted(missing, 'member')} is kept until {_at(until)}")
     said += sorted({one.why for one in pods if one.why and one.why != WITH_ALL})
+    if group.unfenced and group.below and len(group.view.pods) < group.view.group.quorum - group.working:
+        said.append(
+            f"if its owner waits for {' and '.join(group.unfenced[:MOST_NAMED])}: fence the node, with the "
+            f"taint {OUT_OF_SERVICE}, or delete the Node"
+        )
     return "; ".join(said) or "its owner makes the missing members anew"
 
 

@@ -4,6 +4,7 @@ A member is lost once its node has been for longer than the grace of the policy,
 that a device of it is unhealthy. Until then nothing has happened: most nodes that fall silent come back.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -11,16 +12,17 @@ from functools import cached_property
 
 import numpy as np
 
-from maitred.cluster.snapshot import GroupView, Occupant, ReportedPod, Snapshot
+from maitred.cluster.snapshot import NO_GROUP, GroupView, Occupant, ReportedPod, Snapshot
 from maitred.decide.healing.device_signals import DeviceSignals
 from maitred.decide.healing.judging import HARD, FaultVerdict, hard_faults, verdict_of
-from maitred.decide.healing.members import MemberLook, MemberReader
+from maitred.decide.healing.members import HealthMembers, MemberLook, MemberReader
 from maitred.model.duration import milliseconds
 from maitred.model.health.nodes import node_signals
 from maitred.model.health.pods import pod_signals
 from maitred.model.health.signals import Signal
 from maitred.model.health.tables import LOSING
 from maitred.model.meta import key_of
+from maitred.model.pod import Pod
 from maitred.model.policy import Policy, health_taints
 
 
@@ -42,6 +44,10 @@ class HurtGroup:
     lost: tuple[LostMember, ...]
     failed: tuple[str, ...]
     """The UIDs of pods that hardware has ended: they hold no place, and their members are missing."""
+    failed_on: tuple[str, ...]
+    """The nodes where it did."""
+    unfenced: tuple[str, ...]
+    """Lost nodes with pods of it that were told to leave."""
     working: int
     """Members that run on nodes that are there, or have succeeded."""
     below: bool
@@ -66,9 +72,11 @@ class Losses:
     now: datetime
     soon: list[datetime] = field(default_factory=list)
     """When time alone makes a lost node of one that is silent."""
+    seen: list[HealthMembers] = field(default_factory=list)
+    """All groups that were looked at, also those that are no gangs, once `hurt` is through."""
 
     @cached_property
-    def _signals(self) -> dict[str, list[Signal]]:
+    def signals(self) -> dict[str, list[Signal]]:
         closing, found = health_taints(self.policy), dict[str, list[Signal]]()
         for name, node in self.snapshot.reports.nodes.items():
             found[name] = list(node_signals(node, closing).signals)
@@ -82,7 +90,7 @@ class Losses:
     def _silent_since(self) -> dict[str, list[datetime | None]]:
         """Nodes that may come back."""
         found = dict[str, list[datetime | None]]()
-        for name, signals in self._signals.items():
+        for name, signals in self.signals.items():
             since = [one.since for one in signals if one.kind in LOSING]
             if since:
                 found[name] = since
@@ -106,6 +114,11 @@ class Losses:
         if due > self.now:
             self.soon.append(due)
         return due <= self.now
+
+    @cached_property
+    def _lost_rows(self) -> list[int]:
+        lost, names = self.lost_nodes, self.snapshot.nodes.names
+        return [row for row, name in enumerate(names) if name in lost] if lost else []
 
     @cached_property
     def _silent_nodes(self) -> frozenset[str]:
@@ -133,6 +146,20 @@ class Losses:
         there = np.flatnonzero(np.isin(bound.node, rows) & ~bound.terminating & ~bound.fixed)
         return {bound.occupants[one].key: (bound.occupants[one], names[bound.node[one]]) for one in there}
 
+    @cached_property
+    def _unfenced(self) -> Mapping[str, tuple[str, ...]]:
+        """Groups with pods that were told to leave nodes which are lost and still there, and these nodes: no
+        kubelet says that the pods have ended, so their names are not free."""
+        snapshot, found = self.snapshot, defaultdict[str, set[str]](set)
+        bound, nodes = snapshot.bound, snapshot.nodes
+        there = np.isin(bound.node, self._lost_rows) & bound.terminating & nodes.alive[bound.node]
+        for one in np.flatnonzero(there).tolist():
+            number = bound.group[one]
+            group = None if number == NO_GROUP else snapshot.seated[number]
+            if group is not None:
+                found[snapshot.tree_of(group.group)].add(nodes.names[bound.node[one]])
+        return {group: tuple(sorted(names)) for group, names in found.items()}
+
     # -- groups ----------------------------------------------------------------------------------------
 
     def hurt(self) -> Iterator[HurtGroup]:
@@ -140,12 +167,17 @@ class Losses:
         snapshot = self.snapshot
         reported = {id.key for id in snapshot.reports.pods}
         remembered = {one.group for one in snapshot.memory.incidents if one.is_open}
-        reader = MemberReader(self._signals, self._devices, self._known, self.now)
+        reader = MemberReader(self.signals, self.devices, self._known, self.now)
         known = reported | remembered
         waiting = [one for one in snapshot.groups if one.group.key in known or self._has_lost(one)]
         for view in (*waiting, *snapshot.hurt):
+            reports = {key_of(one.pod.metadata): one for one in self._reports_of(view)}
+            looks = list(self._looks(view, reports))
+            quorums = {view.group.key: view.group.quorum}
+            found = reader.read(view.group.key, quorums, looks, view.succeeded)
+            self.seen.append(found)
             if view.group.gang:
-                yield self._look_at(view, reader)
+                yield self._hurt(view, found, reports)
 
     def _has_lost(self, view: GroupView) -> bool:
         return bool(self._on_lost_nodes) and any(
@@ -158,31 +190,30 @@ class Losses:
         return frozenset(nodes.rows)
 
     @cached_property
-    def _devices(self) -> DeviceSignals:
+    def devices(self) -> DeviceSignals:
         return DeviceSignals(self.snapshot)
 
-    def _look_at(self, view: GroupView, reader: MemberReader) -> HurtGroup:
-        reports = {key_of(one.pod.metadata): one for one in self._reports_of(view)}
-        looks = list(self._looks(view, reports))
-        quorums = {view.group.key: view.group.quorum}
-        found = reader.read(view.group.key, quorums, looks, view.succeeded)
+    def _hurt(self, view: GroupView, found: HealthMembers, reports: Mapping[str, ReportedPod]) -> HurtGroup:
         lost = tuple(self._lost(view, reports, self._on_lost_nodes))
-        if lost and is_below(without(view, lost)):
+        if lost and view.parts is None and is_below(without(view, lost)):
             # It does not work any more, so there is nothing to wait for: it is decided about once.
             lost = tuple(self._lost(view, reports, self._on_silent_nodes))
         left = without(view, lost)
-        own, devices = self._signals, self._devices.on_nodes
+        own, devices = self.signals, self.devices.on_nodes
         nodes = {node: [*own.get(node, ()), *devices.get(node, ())] for node in found.places}
         verdict = verdict_of(found, hard_faults(nodes))
-        failed = tuple(self._failed(reports.values()))
-        return HurtGroup(view, lost, failed, len(left.running) + left.succeeded, is_below(left), verdict)
+        failed = list(self._failed(reports.values()))
+        uids = tuple(one.metadata.uid for one in failed)
+        failed_on = tuple(sorted({one.spec.node_name for one in failed if one.spec.node_name}))
+        unfenced, working = self._unfenced.get(view.group.key, ()), len(left.running) + left.succeeded
+        return HurtGroup(view, lost, uids, failed_on, unfenced, working, is_below(left), verdict)
 
-    def _failed(self, reports: Iterable[ReportedPod]) -> Iterator[str]:
+    def _failed(self, reports: Iterable[ReportedPod]) -> Iterator[Pod]:
         for report in reports:
             meta, status = report.pod.metadata, report.pod.status
             over = status.phase == "Failed" or meta.deletion_timestamp is not None
             if over and any(one.family in HARD for one in pod_signals(report.pod, self.now)):
-                yield meta.uid
+                yield report.pod
 
     def _reports_of(self, view: GroupView) -> Iterator[ReportedPod]:
         for id, pods in self.snapshot.reports.pods.items():

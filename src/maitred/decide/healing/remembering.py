@@ -19,6 +19,7 @@ class Remembering:
     def __init__(self, memory: HealthMemory, now: datetime, window: timedelta) -> None:
         self._before, self._now, self._window = memory, now, window
         self._incidents = list(memory.incidents)
+        self.scores = memory.scores
 
     @property
     def open(self) -> list[Incident]:
@@ -59,7 +60,7 @@ class Remembering:
                 since=group.verdict.since,
                 pods=tuple(one.pod for one in group.lost),
                 uids=(*(one.uid for one in group.lost), *group.failed),
-                nodes=tuple(sorted({one.node for one in group.lost})),
+                nodes=tuple(sorted({*(one.node for one in group.lost), *group.failed_on})),
                 held_until=until,
                 devices=devices,
                 youngest=_youngest(group) if rule == "restart" else None,
@@ -78,7 +79,7 @@ class Remembering:
     def changed(self) -> HealthMemory | None:
         """What is to be remembered from now on; None if that is what was."""
         kept = [one for one in self._incidents if one.is_open or one.begun > self._now - self._window]
-        found = replace(self._before, incidents=tuple(kept[-MOST_INCIDENTS:]))
+        found = replace(self._before, incidents=tuple(kept[-MOST_INCIDENTS:]), scores=self.scores)
         return None if found == self._before else found
 
 

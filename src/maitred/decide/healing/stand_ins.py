@@ -14,10 +14,10 @@ from maitred.cluster.snapshot import NO_INDEX, GroupView, LaterMembers
 from maitred.decide.healing.losses import LostMember, pod_of, without
 
 
-def as_healed(view: GroupView, lost: Sequence[LostMember], kept: bool) -> GroupView:
-    """`lost` count no more; if room is kept, the quorum is asked for as if all of it were there."""
+def as_healed(view: GroupView, lost: Sequence[LostMember]) -> GroupView:
+    """`lost` count no more, and the quorum is asked for as if all of it were there."""
     left = without(view, lost)
-    if not kept or left.parts is not None or left.later is not None:
+    if left.parts is not None or left.later is not None:
         return left  # of a tree, room is kept for the members that are there
     shapes = _shapes(view, lost, left.missing - len(left.pods))
     return replace(left, later=_standing_in(left, shapes)) if shapes else left

@@ -46,7 +46,9 @@ def replayed(observer: Observer, now: datetime) -> ReplayedJobs | None:
         return None
     horizon = work.time(now.timestamp())
     runs = [
-        simulate(Setup(nodes, work.jobs, iter(()), horizon), placement, rules(observer, placement), SEED)
+        simulate(
+            Setup(nodes, work.jobs, iter(()), horizon=horizon), placement, rules(observer, placement), SEED
+        )
         for placement in PLACEMENTS
     ]
     told = tuple(

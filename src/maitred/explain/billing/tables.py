@@ -17,8 +17,8 @@ NOTHING = "-"
 KINDS: dict[str, tuple[UseBucket, ...]] = {
     "PRODUCTIVE": ("productive",),
     "STARTING": ("starting", "leaving"),
-    "WASTED": ("incomplete", "lostToEviction", "lostToFailure"),
-    "FREE": ("reserved", "fragmented", "idle"),
+    "WASTED": ("incomplete", "stalled", "lostToEviction", "lostToFailure"),
+    "FREE": ("reserved", "spare", "fragmented", "idle"),
     "BROKEN": ("broken", "unwell"),
 }
 """Columns of the table of rows: all buckets, some of them together."""

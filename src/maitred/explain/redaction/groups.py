@@ -5,6 +5,7 @@ from maitred.cluster.snapshot import GroupView, LaterMembers, RunningMember, Sea
 from maitred.decide.preemption.receipts import on_disruption
 from maitred.explain.redaction.aliases import MARK, Aliases
 from maitred.explain.redaction.pods import PodFields, each, preemption_policy, protection, runtime
+from maitred.explain.redaction.reports import ReportFields, wish
 from maitred.explain.redaction.vocabulary import Vocabulary
 from maitred.model.budget import BudgetSpec, BudgetStatus, PodDisruptionBudget
 from maitred.model.group import Composite, Group, TopologyRequest
@@ -19,15 +20,18 @@ ACTIONS = ("Ignore", "FailJob", "FailIndex")
 
 
 class GroupFields:
-    def __init__(self, names: Aliases, words: Vocabulary, pods: PodFields) -> None:
-        self._names, self._words, self._pods = names, words, pods
+    def __init__(self, names: Aliases, words: Vocabulary, pods: PodFields, reports: ReportFields) -> None:
+        self._names, self._words, self._pods, self._reports = names, words, pods, reports
 
     def view(self, view: GroupView, created: float) -> GroupView:
         names, pods = self._names, tuple(map(self._names.keys.__getitem__, view.pods))
         space = view.group.key.partition("/")[0]
-        orders = ((index, age, pod) for (index, age, _), pod in zip(view.orders, pods, strict=True))
+        orders = (
+            (index, age, pod.partition("/")[2])
+            for (index, age, _), pod in zip(view.orders, pods, strict=True)
+        )
         running = (
-            RunningMember((*one.order[:2], names.key(f"{space}/{one.order[2]}")), one.node)
+            RunningMember((*one.order[:2], names.name(f"{space}/{one.order[2]}")), one.node)
             for one in view.running
         )
         return GroupView(
@@ -53,6 +57,8 @@ class GroupFields:
             later=None if view.later is None else self._later(view.later),
             kept_from=view.kept_from,
             owned_by=self._owner(view.owned_by),
+            source=self._reports.source(view.source),
+            wishes=each(wish, view.wishes),
         )
 
     def _later(self, later: LaterMembers) -> LaterMembers:
@@ -80,6 +86,7 @@ class GroupFields:
             disruption=group.disruption,
             protection=protection(group.protection),
             runtime=runtime(group.runtime),
+            on_failure=wish(group.on_failure),
             exists=group.exists,
             completed=group.completed,
             done=group.done,

@@ -6,6 +6,7 @@ from typing import TypeVar
 from maitred.cluster.snapshot import NAMESPACE_NAME, GroupRank, LabelClass, Snapshot, Standing
 from maitred.decide.scoring import with_tag
 from maitred.explain.redaction.aliases import MARK, Aliases
+from maitred.explain.redaction.reports import wish
 from maitred.explain.redaction.vocabulary import Vocabulary
 from maitred.model.devices.extended import ExtendedResource
 from maitred.model.needs import HostPort, Needs, NodeRequirements, PodTerm, SpreadTerm
@@ -163,6 +164,7 @@ class PodFields:
             scheduler=self._words.told(standing.scheduler),
             protection=protection(standing.protection),
             runtime=runtime(standing.runtime),
+            on_failure=wish(standing.on_failure),
         )
 
     def rank(self, rank: GroupRank) -> GroupRank:

@@ -39,6 +39,7 @@ def _policy(policy: Policy, redaction: Redaction) -> Policy:
         nodes=policy.nodes,
         node_templates=policy.node_templates,
         health=policy.health,
+        healing=policy.healing,
         devices=policy.devices,
         search=policy.search,
         preemption=Preemption(

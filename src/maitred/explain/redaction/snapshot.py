@@ -20,6 +20,7 @@ from maitred.explain.redaction.devices import DeviceFields
 from maitred.explain.redaction.groups import GroupFields
 from maitred.explain.redaction.nodes import Told, nodes_as_told
 from maitred.explain.redaction.pods import LabelWords, PodFields
+from maitred.explain.redaction.reports import ReportFields
 from maitred.explain.redaction.storage import StorageFields
 from maitred.explain.redaction.vocabulary import Vocabulary, words_in
 from maitred.explain.tenant_words import told_to
@@ -53,7 +54,8 @@ class Redaction:
         self.words = Vocabulary(snapshot, policy, scheduler, self.names, self._said())
         self.labels = LabelWords(snapshot, policy, self.names, self.words)
         self.pods = PodFields(self.names, self.words, self.labels)
-        self.groups = GroupFields(self.names, self.words, self.pods)
+        self.reports = ReportFields(self.names, self.words)
+        self.groups = GroupFields(self.names, self.words, self.pods, self.reports)
         self._storage = StorageFields(snapshot.storage, self.names, self.words)
         self._devices = DeviceFields(snapshot.inventory, snapshot.allocated, self.names, self.words)
 
@@ -63,7 +65,7 @@ class Redaction:
         yield from words_in([old.needs[number] for number in self._own_needs])
         yield from words_in([one.labels for one in old.classes if self.names.owns(one.namespace)])
         yield from words_in([old.standings[number] for number in self._own_standings])
-        for view in (*old.groups, *old.awaited):
+        for view in (*old.groups, *old.awaited, *old.hurt):
             if is_own(view.group.key):
                 yield from words_in((view.group, view.ranks, view.schedulers, view.tree))
         yield from words_in([one.group for one in old.seated if one is not None and is_own(one.group.key)])
@@ -94,6 +96,9 @@ class Redaction:
             shapes=shapes,
             groups=tuple(map(self._view, old.groups, ages(old.groups))),
             awaited=tuple(self._view(view, view.created) for view in old.awaited),
+            hurt=tuple(self._view(view, view.created) for view in old.hurt),
+            reports=self.reports.reports(old.reports),
+            memory=self.reports.memory(old.memory),
             namespaces={names.namespace(name): self.labels.namespace(name) for name in old.namespaces},
             storage=self._storage.view,
             claims_in_use={names.key(claim): rows for claim, rows in old.claims_in_use.items()},
@@ -244,7 +249,7 @@ def namespaces_of(snapshot: Snapshot) -> Iterator[str]:
 
 def keys_of(snapshot: Snapshot) -> Iterator[str]:
     """Everything that has a name in a namespace, as far as the order of names may count."""
-    for view in (*snapshot.groups, *snapshot.awaited):
+    for view in (*snapshot.groups, *snapshot.awaited, *snapshot.hurt):
         yield view.group.key
         yield from view.pods
         if view.tree is not None:
@@ -252,6 +257,9 @@ def keys_of(snapshot: Snapshot) -> Iterator[str]:
         if view.owned_by:
             yield view.owned_by.partition(" ")[2]
     yield from (one.group.key for one in snapshot.seated if one is not None)
+    yield from (key_of(one.pod.metadata) for pods in snapshot.reports.pods.values() for one in pods)
+    for incident in snapshot.memory.incidents:
+        yield from (incident.group, *incident.pods)
     yield from (one.key for one in snapshot.bound.occupants if one is not None)
     for table in (snapshot.jobs, snapshot.composites, snapshot.storage.claims, snapshot.allocated.claims):
         yield from table

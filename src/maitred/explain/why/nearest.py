@@ -128,7 +128,9 @@ class _Survey:
     def _tried(self, places: Map) -> Iterable[NearPlace]:
         """Best first by counting; tried until no other can hold more than the best that are known."""
         demand = Demand(self.ask.demand().counts, 1, len(self.ask.shapes))
-        found = candidates(self.rules, self.within, places.codes, self.ask.anchors(), demand)
+        found = candidates(
+            self.rules, self.within, places.codes, self.ask.anchors(), demand, self.context.policy
+        )
         held = list[int]()
         for number, most in found[:MOST_TRIED]:
             if len(held) >= MOST_PLACES and sorted(held, reverse=True)[MOST_PLACES - 1] >= most:

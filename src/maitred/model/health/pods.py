@@ -109,6 +109,10 @@ SHELL_OFFSET = 128
 """An exit code of 128 and more is that of a program that a signal ended."""
 NEVER_RAN = ("ContainerCannotRun", "StartError")
 LOST_TRACK = "ContainerStatusUnknown"
+KNOWN_REASONS = frozenset(
+    (*REFUSALS, *ENDINGS, *DISRUPTIONS, *HELD_UP, CRASHING, OUT_OF_MEMORY, *NEVER_RAN, LOST_TRACK)
+) | {"Completed", "Error"}
+"""That are told as they are, whoever reads them."""
 FAULTY = {
     "Unhealthy": SignalRow(
         "DeviceReported", "Device", "certain", "the kubelet says that its device {} is unhealthy"
@@ -315,14 +319,19 @@ def _held_up(pod: Pod, status: ContainerStatus, held: WaitingContainer, since: T
     """A registry that does not have the image, or not for this tenant, has answered: the name is wrong."""
     said = HELD_UP[held.reason]
     if said.family == "Unknown":
-        answered = any(word in held.message.lower() for word in NO_SUCH_IMAGE)
+        own = answered(held.message)
         said = said._replace(
-            family="OwnCode" if answered else "Infrastructure", certainty="likely" if answered else "possible"
+            family="OwnCode" if own else "Infrastructure", certainty="likely" if own else "possible"
         )
     evidence: Evidence = {"container": status.name, "reason": held.reason}
     if held.message:
         evidence["message"] = held.message[:LONGEST_MESSAGE]
     return _signal(pod, said, since, evidence)
+
+
+def answered(message: str) -> bool:
+    """Whether a registry said that it has no such image."""
+    return any(word in message.lower() for word in NO_SUCH_IMAGE)
 
 
 # -- its devices -----------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """The documents of maitred's own: a Policy, and a Plan that was written earlier."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -16,7 +16,7 @@ from maitred.model.manifest.checks import (
 )
 from maitred.model.manifest.errors import FieldError, InputError, field_error
 from maitred.model.manifest.parsing import Document, parts
-from maitred.model.policy import LIVE_ORDERS, NO_LIMIT, Policy, Preemption, Prices
+from maitred.model.policy import LIVE_ORDERS, NO_LIMIT, Healing, Policy, Preemption, Prices
 
 LONGEST_CURRENCY = 16
 SHORTEST_GRACE = 1000
@@ -107,6 +107,7 @@ def check_policy(policy: Policy) -> None:
     check_templates(policy)
     for position, key in enumerate(policy.health.taints):
         check_key(f"health.taints[{position}]", key)
+    check_healing(policy.healing, [level.name for level in levels])
     check_preemption(policy.preemption)
     if milliseconds(policy.workloads.keep_room) is None:
         raise FieldError("workloads.keepRoom", f"{policy.workloads.keep_room!r} is not {FORM}")
@@ -118,6 +119,19 @@ def check_policy(policy: Policy) -> None:
     if not milliseconds(timeout):
         raise FieldError("devices.bindingTimeout", f"{timeout!r} is not {FORM}, above 0s")
     check_prices(policy.prices)
+
+
+def check_healing(healing: Healing, levels: Sequence[str]) -> None:
+    for name, said in (("grace", healing.grace), ("hold", healing.hold), ("window", healing.window)):
+        if milliseconds(said) is None:
+            raise FieldError(f"healing.{name}", f"{said!r} is not {FORM}")
+    lemons = healing.lemons
+    for name, span in {"halfLife": lemons.half_life, "release": lemons.release}.items():
+        if not milliseconds(span):
+            raise FieldError(f"healing.lemons.{name}", f"{span!r} is not {FORM}, above 0s")
+    for name, level in {"lemons": lemons.level, "spares": healing.spares.level}.items():
+        if level and level not in levels:
+            check_key(f"healing.{name}.level", level)
 
 
 def check_preemption(preemption: Preemption) -> None:

@@ -26,10 +26,12 @@ BUCKET_NAMES: dict[Bucket, str] = {
     "productive": "productive",
     "starting": "starting",
     "incomplete": "held by incomplete groups",
+    "stalled": "held by stalled groups",
     "leaving": "held by leaving pods",
     "lostToEviction": "lost to eviction",
     "lostToFailure": "lost to failure",
     "reserved": "held in reserve",
+    "spare": "kept as spares",
     "fragmented": "fragmented",
     "idle": "idle",
     "broken": "broken",
@@ -49,6 +51,7 @@ NEARLY_ALL = 0.99
 UNDONE: tuple[End, ...] = ("running", "waiting", "notArrived")
 OF_WAITS = "of all jobs that arrived; jobs that still wait count with their wait so far"
 OF_COMPLETIONS = "of jobs that finished"
+OF_FAILURES = "device-hours held below quorum, lost since the last checkpoint, or kept as spares"
 NO_DIAGNOSIS = f"{UNDIAGNOSED}: placement pod by pod knows no other reason"
 
 Figure = Callable[[PolicySummary], float]
@@ -80,6 +83,7 @@ def sections(summaries: Sequence[PolicySummary]) -> tuple[ReportSection, ...]:
         ReportSection("Wait", tuple(wait_rows(summaries)), OF_WAITS),
         ReportSection("Completion", tuple(completion_rows(summaries)), about_completions(summaries)),
         ReportSection("Device-hours", tuple(device_rows(summaries))),
+        ReportSection("Cost of failures", tuple(failure_rows(summaries)), OF_FAILURES),
         ReportSection("Events", tuple(event_rows(summaries))),
         ReportSection("Wait by devices of a job: mean, p99", tuple(size_rows(summaries))),
         ReportSection("Wait by priority: mean, p99", tuple(priority_rows(summaries))),
@@ -185,6 +189,23 @@ def device_rows(summaries: Sequence[PolicySummary]) -> Iterator[ReportRow]:
             yield ReportRow(BUCKET_NAMES[bucket], shares_and_hours(split))
     totals = [(sum(one.utilisation.values()), sum(one.device_hours.values())) for one in summaries]
     yield ReportRow("all", shares_and_hours(totals))
+
+
+def failure_rows(summaries: Sequence[PolicySummary]) -> Iterator[ReportRow]:
+    """Where a cluster learns of failures after a while, or keeps spares."""
+    costs = [one.failure_cost for one in summaries]
+    if not any(one.device_hours["stalled"] or one.device_hours["spare"] for one in summaries):
+        return
+    yield ReportRow("below quorum", cells(hours(one.below_quorum) for one in costs))
+    yield ReportRow("work done twice", cells(hours(one.done_twice) for one in costs))
+    if any(one.spares for one in costs):
+        yield ReportRow("spares", cells(hours(one.spares) for one in costs))
+    yield contest("in all", cells(hours(one.total) for one in costs), [one.total for one in costs])
+    baseline = next(one for one in summaries if one.against is None).failure_cost.total
+    if len(costs) > 1 and baseline:
+        saved = (savings.signed(1 - one.failure_cost.total / baseline, percent) for one in summaries)
+        words = (words if one.against else NONE for one, words in zip(summaries, saved, strict=True))
+        yield ReportRow("saved", cells(words), is_aside=True)
 
 
 def shares_and_hours(split: Iterable[tuple[float, float]]) -> tuple[Cell, ...]:

@@ -9,9 +9,9 @@ RULES = """
   color-scheme: light dark;
   --paper: #f7f7f5; --card: #ffffff; --ink: #1c2127; --soft: #5a636e; --line: #e1e4e8; --best: #12684f;
   --shadow: 0 1px 2px rgb(20 30 40 / .06), 0 4px 16px rgb(20 30 40 / .04);
-  --productive: #1f8a6d; --starting: #8ccfb9; --incomplete: #f0a30a; --leaving: #ecc08a;
-  --lostToEviction: #e0682f; --lostToFailure: #c22f4a; --reserved: #7d70d1; --fragmented: #9cb3c8;
-  --idle: #e3e7eb; --broken: #69717c;
+  --productive: #1f8a6d; --starting: #8ccfb9; --incomplete: #f0a30a; --stalled: #d98200; --leaving: #ecc08a;
+  --lostToEviction: #e0682f; --lostToFailure: #c22f4a; --reserved: #7d70d1; --spare: #4f9fb5;
+  --fragmented: #9cb3c8; --idle: #e3e7eb; --broken: #69717c;
   --policy-0: #2a69cf; --policy-1: #b2388f; --policy-2: #0b8ba3; --policy-3: #a0611b;
   --policy-4: #5d52b8; --policy-5: #5f8018; --policy-6: #14532d; --policy-baseline: #76818e;
   --job-light: 62%; --job-chroma: .11;
@@ -20,9 +20,9 @@ RULES = """
   :root {
     --paper: #12151a; --card: #1a1f26; --ink: #e8ebef; --soft: #a0a9b5; --line: #2e353f; --best: #5fd3b0;
     --shadow: none;
-    --productive: #2aa583; --starting: #1d6450; --incomplete: #f2ae2e; --leaving: #8a6231;
-    --lostToEviction: #e87a45; --lostToFailure: #e0526b; --reserved: #8f83e0; --fragmented: #5d7489;
-    --idle: #2b323b; --broken: #8d96a3;
+    --productive: #2aa583; --starting: #1d6450; --incomplete: #f2ae2e; --stalled: #c47a14; --leaving: #8a6231;
+    --lostToEviction: #e87a45; --lostToFailure: #e0526b; --reserved: #8f83e0; --spare: #3f8ba1;
+    --fragmented: #5d7489; --idle: #2b323b; --broken: #8d96a3;
     --policy-0: #6ba3f7; --policy-1: #e57cc6; --policy-2: #3fbdd8; --policy-3: #dfa257;
     --policy-4: #a59bf2; --policy-5: #a5c958; --policy-6: #c9f2dc; --policy-baseline: #a3adb9;
     --job-light: 66%; --job-chroma: .1;

@@ -25,7 +25,8 @@ def faults_of(
     faulty: Faulty, causes: Sequence[Cause], nodes: Sequence[Node], rack: str, streams: Streams
 ) -> Breakdowns:
     """A Poisson process for each node. `rack` is the label that nodes behind one switch have in common."""
-    chance, mending = streams.of("faults"), streams.of("repairs")
+    chance, mending, reports = streams.of("faults"), streams.of("repairs"), streams.of("reports")
+    silent = faulty.reaction.silent if faulty.reaction else 0.0
     names = [node.metadata.name for node in nodes]
     likely = shares([cause.count for cause in causes])
     unlucky = luck(faulty.lemons, len(nodes), streams.of("lemons"))
@@ -44,6 +45,8 @@ def faults_of(
             repaired=round(now) + lasts,
             cause=cause.name,
             device=device if cause.breaks == "device" else None,
+            process=cause.breaks == "software",
+            silent=cause.breaks == "device" and reports.random() < silent,
         )
 
 

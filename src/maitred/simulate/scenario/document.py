@@ -141,6 +141,21 @@ class RepairTimes(Setting, frozen=True):
     software: DrawnTime = DrawnTime(OneOf((RESTART,), (1.0,)))
 
 
+class WrittenReaction(Setting, frozen=True):
+    """How a cluster and the owners of pods react to a fault; the defaults are those of Kubernetes 1.37."""
+
+    detection: ScenarioDuration = duration("50s")
+    """The grace period of the node monitor."""
+    eviction: ScenarioDuration = duration("5m")
+    """Every pod tolerates nodes that cannot be reached for so long, unless it says otherwise."""
+    retry: ScenarioDuration = duration("10s")
+    """The back-off of a Job after its first failure."""
+    silent: Share = 0.0
+    """The part of the faults of devices that nothing reports."""
+    relapse: ScenarioDuration = duration("11m")
+    """Median time between retries that fail (Lablup)."""
+
+
 class Faulty(Setting, frozen=True):
     """How often nodes break, and from what."""
 
@@ -149,6 +164,8 @@ class Faulty(Setting, frozen=True):
     causes: str = ""
     """A file that counts them. Without it: those of the training of Llama 3."""
     repair: RepairTimes = RepairTimes()
+    reaction: WrittenReaction | None = None
+    """Without it, all faults are known at once, and owners create anew at once whoever broke down."""
 
 
 class Scenario(Setting, frozen=True):

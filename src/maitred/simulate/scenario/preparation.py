@@ -6,12 +6,12 @@ from maitred.model.manifest.errors import FieldError, InputError
 from maitred.model.manifest.settings import read_settings
 from maitred.model.node import Node
 from maitred.model.policy import Level
-from maitred.simulate.faults import Breakdowns
+from maitred.simulate.faults import Breakdowns, Reaction
 from maitred.simulate.jobs import WHOLE, SimulatedJob
 from maitred.simulate.scenario.breakage import device_count, faults_of
 from maitred.simulate.scenario.checks import check_scenario, inside
 from maitred.simulate.scenario.cluster import levels_of, nodes_of, warnings_of
-from maitred.simulate.scenario.document import Scenario
+from maitred.simulate.scenario.document import Scenario, WrittenReaction
 from maitred.simulate.scenario.streams import Streams
 from maitred.simulate.scenario.values import read_value
 from maitred.simulate.scenario.workload import WorkloadInputs, jobs_of
@@ -56,6 +56,7 @@ def set_up(scenario: Scenario, files: Mapping[str, bytes], streams: Streams) -> 
         nodes=nodes,
         workload=tuple(sorted(workload, key=lambda job: job.arrival)),
         faults=faults(scenario, nodes, files, streams),
+        reaction=reaction(scenario.faults.reaction) if scenario.faults and scenario.faults.reaction else None,
         horizon=scenario.horizon,
         period=scenario.cycle,
         levels=levels,
@@ -71,6 +72,10 @@ def faults(
         return iter(())
     causes = read_causes(files[faulty.causes], faulty.causes) if faulty.causes else USUAL
     return faults_of(faulty, causes, nodes, scenario.cluster.levels.rack, streams)
+
+
+def reaction(written: WrittenReaction) -> Reaction:
+    return Reaction(written.detection, written.eviction, written.retry, written.relapse)
 
 
 def check_names(jobs: Sequence[SimulatedJob], taken: set[str]) -> None:

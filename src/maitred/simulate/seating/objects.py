@@ -4,18 +4,26 @@ from functools import lru_cache
 
 import msgspec
 
+from maitred.model.container_status import (
+    ContainerState,
+    ContainerStatus,
+    DeviceReport,
+    DeviceReports,
+    EndedContainer,
+)
 from maitred.model.group import TOPOLOGY_REQUIRED, GangPolicy, PodGroup, PodGroupSpec, SchedulingPolicy
-from maitred.model.meta import ObjectMeta
+from maitred.model.meta import ObjectMeta, OwnerReference
 from maitred.model.pod import Pod, PodStatus, SchedulingGroup
 from maitred.model.protection import CHECKPOINT_INTERVAL, MIN_RUNTIME, NON_PREEMPTIBLE
 from maitred.simulate.clock import SECOND, Time, moment
-from maitred.simulate.group import SimulatedGroup
+from maitred.simulate.group import Crash, SimulatedGroup
 from maitred.simulate.jobs import SimulatedJob
 
 NAMESPACE = "simulation"
 LEAST_INTERVAL = SECOND // 1000
 """Between two checkpoints: for jobs that save all the time."""
 NOTHING_SAID: dict[str, str] = {}
+DEVICE = "nvidia.com/gpu"
 WAITING = PodStatus()
 
 
@@ -85,13 +93,29 @@ def pod(group: SimulatedGroup, member: int) -> Pod:
         creation_timestamp=moment(group.created[member]),
         deletion_timestamp=None if leaves is None else moment(leaves),
         annotations=protection_of(job) if is_lone(job) else NOTHING_SAID,
+        owner_references=(owner(job.name),) if group.owned else (),
     )
     return Pod(metadata, spec, status_of(group, member))
 
 
+@lru_cache(maxsize=1024)
+def owner(name: str) -> OwnerReference:
+    """Of no kind that Kubernetes knows."""
+    return OwnerReference("Gang", name, name, controller=True, api_version="simulation.maitred.dev/v1")
+
+
 def status_of(group: SimulatedGroup, member: int) -> PodStatus:
     """It starts when it begins to work: that is what it may lose."""
-    starts = group.starts[member]
+    crash, starts = group.crashed.get(member), group.starts[member]
+    if crash is not None:
+        return PodStatus(phase="Running", container_statuses=(container_status(crash),))
     if starts is not None:
         return PodStatus(start_time=moment(starts))
     return PodStatus(nominated_node_name=group.nominated[member]) if member in group.nominated else WAITING
+
+
+def container_status(crash: Crash) -> ContainerStatus:
+    """As a kubelet tells of it that reports the health of devices."""
+    reports = (DeviceReports(DEVICE, (DeviceReport("device", "Unhealthy"),)),) if crash.by_device else ()
+    ended = EndedContainer(exit_code=1, reason="Error", finished_at=moment(crash.at))
+    return ContainerStatus(state=ContainerState(terminated=ended), allocated_resources_status=reports)

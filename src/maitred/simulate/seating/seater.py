@@ -37,8 +37,16 @@ class Removal:
 
 
 @dataclass(frozen=True, slots=True)
+class LostMembers:
+    """Members of a group, by their numbers, who are lost and told to leave, so that others are created."""
+
+    group: SimulatedGroup
+    members: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
 class Moves:
-    """What is to be done, in this order: removals, nominations, seatings."""
+    """What is to be done, in this order: losses, removals, nominations, seatings."""
 
     removals: Sequence[Removal] = ()
     nominations: Sequence[SeatAssignment] = ()
@@ -48,9 +56,10 @@ class Moves:
     """Groups that can never be seated on this cluster, and why. They leave the run."""
     plan: Plan | None = None
     """What `decide` said, where it was asked. It may say more: seats of others, to be decided anew."""
+    losses: Sequence[LostMembers] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.removals or self.nominations or self.seatings or self.impossible)
+        return bool(self.losses or self.removals or self.nominations or self.seatings or self.impossible)
 
 
 class Seater(Protocol):
@@ -66,6 +75,9 @@ class Seater(Protocol):
     def seated(self, group: SimulatedGroup, members: Sequence[int]) -> None:
         """Members have taken the seats that the group now has for them, or are about to start on those that
         they had."""
+
+    def crashed(self, group: SimulatedGroup, members: Sequence[int]) -> None:
+        """Processes of members have ended. They hold their seats until they are unseated."""
 
     def leaving(self, group: SimulatedGroup, members: Sequence[int]) -> None:
         """Members were sent away. They hold their seats until they are unseated."""

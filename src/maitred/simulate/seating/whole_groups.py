@@ -10,19 +10,21 @@ from maitred.cluster.state import ClusterState, Delete, Put
 from maitred.decide import Scope, decide
 from maitred.decide.agenda import Turn, first_turn
 from maitred.model.group import PodGroup
+from maitred.model.memory import CONTENT, HOME, MEMORY, HealthMemory, MemoryObject
+from maitred.model.meta import ObjectMeta
 from maitred.model.node import Node
 from maitred.model.plan import GroupVerdict, Plan
 from maitred.model.pod import Pod
 from maitred.model.policy import Policy, preempts
 from maitred.simulate.clock import SECOND, Time, moment, time_of
 from maitred.simulate.group import SimulatedGroup
-from maitred.simulate.seating.arrangement import Arrangement
+from maitred.simulate.seating.arrangement import Arrangement, member_of
 from maitred.simulate.seating.held_by_priority import HeldByPriority
 from maitred.simulate.seating.objects import group_key, is_lone, pod, pod_group, pod_key
 from maitred.simulate.seating.orders import measure_of
 from maitred.simulate.seating.quick_fit import QuickFit
 from maitred.simulate.seating.same_requests import UNKNOWN, SameRequests, Waiter, kin_key, passed
-from maitred.simulate.seating.seater import Moves, Removal, SeatAssignment
+from maitred.simulate.seating.seater import LostMembers, Moves, Removal, SeatAssignment
 
 SOLVABLE = ("Scheduled", "Waiting", "Preempting")
 """Other verdicts are final, unless devices are broken: they will be mended, which `decide` does not know."""
@@ -46,8 +48,14 @@ class WaitingGroup:
 
 
 class WholeGroups:
-    def __init__(self, nodes: Iterable[Node], policy: Policy) -> None:
+    def __init__(self, nodes: Iterable[Node], policy: Policy, heals: bool = False) -> None:
+        """`heals`: who is lost is told to leave, and room is kept for the others who come in their place."""
         self.policy = policy
+        self._heals = heals
+        self._hurt = False
+        """Whether anything failed, or was mended, since that was last looked at."""
+        self._incidents = False
+        """Whether anyone is being healed."""
         self.state = ClusterState()
         self._well = {node.metadata.name: node for node in nodes}
         self._unwell: set[str] = set()
@@ -79,7 +87,7 @@ class WholeGroups:
 
     def node_changed(self, node: Node) -> None:
         self.state.apply(Put(node))
-        self._room_made = True
+        self._room_made = self._hurt = True
         if node == self._well[node.metadata.name]:
             self._unwell.discard(node.metadata.name)
         else:
@@ -97,6 +105,12 @@ class WholeGroups:
         if group.standing():
             self._join_kin(group, self._now)
         self._note_places_taken()
+        self._hurt |= self._incidents
+
+    def crashed(self, group: SimulatedGroup, members: Sequence[int]) -> None:
+        if self._heals:
+            self._put_pods(group, members)
+            self._hurt = True
 
     def leaving(self, group: SimulatedGroup, members: Sequence[int]) -> None:
         self._leaving += len(members)
@@ -181,7 +195,12 @@ class WholeGroups:
     def cycle(self, now: Time) -> Moves:
         self._now = now
         if self._wake is not None and self._wake <= now:
-            self._wake, self._room_made = None, True
+            self._wake, self._room_made, self._hurt = None, True, True
+        if self._heals and self._hurt:
+            self._hurt = False
+            losses = self._losses(self._decide((), now))
+            if losses:
+                return Moves(losses=losses)
         if self._room_made:
             self._room_made = False
             for kin in self._kins.values():
@@ -243,11 +262,29 @@ class WholeGroups:
         measures = {waiter.turn.key: waiter.turn.measure for waiter in waiters}
         scope = Scope(groups=measures.keys(), measures=measures, explained=explained)
         plan = decide(self.state.snapshot(), self.policy, moment(now), scope)
+        if plan.memory is not None:
+            self._remember(plan.memory)
         if plan.wake_at is not None:
             wake = time_of(datetime.fromisoformat(plan.wake_at))
             wake = wake if wake > now else now + SOON
             self._wake = wake if self._wake is None else min(wake, self._wake)
         return plan
+
+    def _remember(self, memory: HealthMemory) -> None:
+        """What room is kept for whom may have changed."""
+        meta = ObjectMeta(name=MEMORY, namespace=HOME)
+        self.state.apply(Put(MemoryObject(meta, data={CONTENT: str(memory)})))
+        self._incidents = any(one.is_open for one in memory.incidents)
+        self._room_made = True
+
+    def _losses(self, plan: Plan) -> list[LostMembers]:
+        """Who is told to leave."""
+        found = list[LostMembers]()
+        for decision in plan.healing:
+            members = [member_of(one.pod, decision.group) for one in decision.pods if one.delete]
+            if members:
+                found.append(LostMembers(self._known[decision.group], members))
+        return found
 
     def _introduce(self, group: SimulatedGroup) -> None:
         key = group_key(group.job)
@@ -284,7 +321,7 @@ class WholeGroups:
             elif kin.open and len(asked) < len(kin):
                 behind = kin.waiters[len(asked)].turn
                 not_asked = behind if not_asked is None else min(behind, not_asked)
-        return Moves(removals, nominations, seatings, impossible, plan)
+        return Moves(removals, nominations, seatings, impossible, plan, self._losses(plan))
 
     def _turn(self, group: SimulatedGroup, now: Time) -> Turn:
         return first_turn(
