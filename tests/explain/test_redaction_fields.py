@@ -36,10 +36,12 @@ from maitred.model.policy import (
     Devices,
     Healing,
     Health,
+    Lemons,
     Nodes,
     NodeTemplate,
     Prices,
     Search,
+    Spares,
     Topology,
     Workloads,
 )
@@ -68,7 +70,19 @@ OF_THE_CLUSTER = (
 )
 """Kinds that no tenant writes, and that everybody may know."""
 WITHOUT_NAMESPACE = (Namespace, PersistentVolume, VolumeAttachment)
-SETTINGS = (Topology, Nodes, NodeTemplate, Health, Healing, Devices, Search, Prices, Workloads)
+SETTINGS = (
+    Topology,
+    Nodes,
+    NodeTemplate,
+    Health,
+    Healing,
+    Lemons,
+    Spares,
+    Devices,
+    Search,
+    Prices,
+    Workloads,
+)
 PUBLIC = {kind.__name__ for kind in (*OF_THE_CLUSTER, *SETTINGS, Taint, GroupApi)}
 """What is in a scene as it is, whoever reads it."""
 POLICY = policy_of({"preemption": {"protection": {"namespaces": {"matchLabels": {SECRET: SECRET}}}}})

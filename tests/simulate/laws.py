@@ -28,6 +28,8 @@ class Laws(RunObserver):
 
     def moves(self, loop: Simulation, moves: Moves) -> None:
         self._no_cycle(loop, moves)
+        for loss in moves.losses:
+            assert set(loss.members) <= loss.group.dead  # Healing touches nobody who works.
         if moves.plan is not None:
             self._keeps_all(loop, moves.plan)
         else:

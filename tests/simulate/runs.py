@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from maitred.model.meta import ObjectMeta
 from maitred.model.node import Node, NodeSpec, NodeStatus
 from maitred.model.pod import Container, PodSpec, ResourceRequirements, Resources
-from maitred.model.policy import PREEMPTIVE_ORDERS, SHARING_PLACEMENTS, Level, Policy, Topology
+from maitred.model.policy import PREEMPTIVE_ORDERS, SHARING_PLACEMENTS, Healing, Level, Policy, Topology
 from maitred.simulate.clock import SECOND, Time
 from maitred.simulate.faults import Breakdown, Reaction
 from maitred.simulate.jobs import Crew, SimulatedJob, Workload
@@ -160,14 +160,60 @@ def faults(draw: st.DrawFn, nodes: Sequence[Node], of_all_kinds: bool = False) -
     return tuple(sorted(found, key=lambda each: each.time))
 
 
-REACTIONS = st.none() | st.builds(
+REACTED = st.builds(
     Reaction,
     detection=st.sampled_from((0, 5 * SECOND)),
-    eviction=st.sampled_from((0, 20 * SECOND)),
+    eviction=st.sampled_from((0, 60 * SECOND)),
     retry=st.sampled_from((0, 3 * SECOND)),
     relapse=st.sampled_from((10 * SECOND, 40 * SECOND)),
 )
-"""How the cluster learns of faults."""
+REACTIONS = st.none() | REACTED
+"""How the cluster learns of faults,"""
+HEALINGS = st.builds(
+    Healing, grace=st.sampled_from(("0s", "5s", "60s")), hold=st.sampled_from(("10s", "10m"))
+)
+"""and what maitred does about them."""
+
+
+@st.composite
+def patients(draw: st.DrawFn) -> tuple[tuple[Node, ...], tuple[SimulatedJob, ...], tuple[Breakdown, ...]]:
+    """Gangs that take most of a few nodes for long, and faults while they run."""
+    nodes = tuple(node(f"n{i}", 4, f"r{i // 2}", cpu=16) for i in range(draw(st.integers(3, 5))))
+    jobs = [
+        job(
+            f"j{number}",
+            at=draw(st.integers(0, 100)),
+            workers=(workers := draw(st.integers(1, 3))),
+            gpus=draw(st.sampled_from((2, 4))),
+            seconds=draw(st.integers(150, 300)),
+            quorum=draw(st.integers(1, workers)),
+            priority=draw(st.integers(0, 1)),
+            start_up=draw(st.sampled_from((0, 5 * SECOND))),
+            checkpoint=draw(st.sampled_from((0, 7 * SECOND))),
+            grace=draw(st.sampled_from((0, 30 * SECOND))),
+        )
+        for number in range(draw(st.integers(2, 5)))
+    ]
+    broken = []
+    for _ in range(draw(st.integers(1, 4))):
+        time, kind = draw(st.integers(10, 200)) * SECOND, draw(st.sampled_from(KINDS_OF_FAULTS))
+        of_device = kind in ("device", "silent")
+        names = draw(st.permutations([each.metadata.name for each in nodes]))
+        broken.append(
+            Breakdown(
+                time=time,
+                nodes=tuple(names[: 2 if kind == "rack" else 1]),
+                repaired=time + draw(st.integers(1, 200)) * SECOND,
+                cause="drawn",
+                device=draw(st.floats(0, 1, exclude_max=True)) if of_device else None,
+                process=kind == "process",
+                silent=kind == "silent",
+            )
+        )
+    return nodes, tuple(jobs), tuple(sorted(broken, key=lambda each: each.time))
+
+
+KINDS_OF_FAULTS = ("node", "rack", "device", "silent", "process")
 
 
 @st.composite

@@ -17,7 +17,18 @@ from maitred.simulate.loop import Simulation
 from maitred.simulate.run import run_of
 from tests.oracle.effort import examples
 from tests.simulate.laws import Laws
-from tests.simulate.runs import RACK, REACTIONS, clusters, faults, play, rivals, workloads
+from tests.simulate.runs import (
+    HEALINGS,
+    RACK,
+    REACTED,
+    REACTIONS,
+    clusters,
+    faults,
+    patients,
+    play,
+    rivals,
+    workloads,
+)
 
 POLICIES: list[tuple[Order, Placement]] = [
     ("priority", "whole-groups"),
@@ -65,11 +76,41 @@ def test_preemption_in_many_more_runs(data: st.DataObject) -> None:
     check_rivals(data)
 
 
+@examples(60)
+@given(data=st.data())
+def test_healing_too(data: st.DataObject) -> None:
+    check_patients(data)
+
+
+@pytest.mark.slow
+@examples(300)
+@given(data=st.data())
+def test_healing_in_many_more_runs(data: st.DataObject) -> None:
+    check_patients(data)
+
+
+def check_patients(data: st.DataObject) -> None:
+    """Whoever is told to leave was dead; what stalls, is lost or is broken is counted once."""
+    nodes, jobs, broken = data.draw(patients())
+    policy = Policy(topology=Topology((RACK,)), healing=data.draw(HEALINGS))
+    horizon = data.draw(st.sampled_from((300 * SECOND, 1000 * SECOND)))
+    reaction = data.draw(REACTED)
+    loop = play(nodes, jobs, policy, broken, horizon, 0, [Laws(policy)], reaction)
+    event(f"{loop.books.meter.totals['stalled'] > 0}: stalled")
+    event(f"{min(loop.books.healed_pods, 3)} members healed")
+    check_time(loop, nodes)
+    check_jobs(loop, jobs)
+    check_work(loop)
+    check_repeatable(loop, nodes, jobs, policy, broken, horizon, 0, reaction)
+
+
 def check_rivals(data: st.DataObject) -> None:
     """Evicted members hold their seats for a while, others their places; what is lost is on the receipts."""
     nodes, jobs = data.draw(rivals())
     broken = data.draw(faults(nodes, of_all_kinds=True))
-    policy = Policy(topology=Topology((RACK,)), preemption=data.draw(PREEMPTIONS))
+    policy = Policy(
+        topology=Topology((RACK,)), preemption=data.draw(PREEMPTIONS), healing=data.draw(HEALINGS)
+    )
     horizon = data.draw(st.none() | st.integers(1, 500).map(lambda count: count * SECOND))
     period = data.draw(st.sampled_from((0, 10 * SECOND)))
     reaction = data.draw(REACTIONS)
@@ -93,6 +134,7 @@ def check_run(order: Order, placement: Placement, data: st.DataObject) -> None:
         placement=placement,
         topology=Topology((RACK,)),
         redecide_seconds=data.draw(st.sampled_from((0.0, 20.0))),
+        healing=data.draw(HEALINGS),
     )
     horizon = data.draw(st.none() | st.integers(1, 500).map(lambda count: count * SECOND))
     period = data.draw(st.sampled_from((0, 10 * SECOND)))
@@ -102,6 +144,7 @@ def check_run(order: Order, placement: Placement, data: st.DataObject) -> None:
     event(f"{min(laws.checked, 5)} moves")
     event(f"{min(loop.books.evictions, 3)} evictions, {min(loop.books.failures, 3)} failures")
     event(f"{loop.books.meter.totals['stalled'] > 0}: stalled")
+    event(f"{min(loop.books.healed_pods, 3)} members healed")
     check_time(loop, nodes)
     check_jobs(loop, jobs)
     check_work(loop)

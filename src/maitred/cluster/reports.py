@@ -8,7 +8,7 @@ import msgspec
 
 from maitred.cluster.members import Member
 from maitred.cluster.snapshot import ReportedPod, Reports
-from maitred.model.health.nodes import node_signals
+from maitred.model.health.nodes import CONDITION_OF_TAINT, node_signals
 from maitred.model.health.nodes import tells_of_trouble as node_tells_of_trouble
 from maitred.model.health.pods import tells_of_trouble as pod_tells_of_trouble
 from maitred.model.health.tables import HURTING
@@ -34,10 +34,12 @@ class ReportTable:
     def put_node(self, node: Node) -> bool:
         """Whether that is news."""
         name = node.metadata.name
-        if not node_tells_of_trouble(node):
+        # Most taints say what a node is for: they are on thousands of nodes, and nothing is amiss there.
+        found = node_signals(node, CONDITION_OF_TAINT).signals if node_tells_of_trouble(node) else ()
+        if not found:
             return self.delete_node(name)
         known, self._nodes[name] = self._nodes.get(name), node
-        hurts = any(one.kind in HURTING for one in node_signals(node).signals)
+        hurts = any(one.kind in HURTING for one in found)
         (self.hurting.add if hurts else self.hurting.discard)(name)
         return self._note(known != node)
 

@@ -193,12 +193,12 @@ class DeviceSupply(Supply):
 
     def is_open(self, shape: int) -> bool:
         """Whether it is not known yet what there will be for a shape: a class that it names is not made, a
-        pool is not published in full or not any more, or no driver has published anything."""
+        pool is not published in full, or not any more."""
         inventory, specs = self.load.snapshot.inventory, self.specs(shape)
         if not specs:
             return False
         asks = (ask for spec in specs for ask in program_of(spec, inventory).asks)
-        unknown = not inventory.pools or inventory.problems or self.gone(shape)
+        unknown = inventory.problems or self.gone(shape)
         return bool(unknown) or any(ask.source.device_class_name not in inventory.classes for ask in asks)
 
     def passes(self, shape: int) -> int:

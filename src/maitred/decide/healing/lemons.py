@@ -7,6 +7,7 @@ before a crash is not written twice, and nothing is left behind.
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from functools import cached_property
 
 import numpy as np
 from msgspec.structs import replace
@@ -60,6 +61,8 @@ class Lemonade:
             self.scoring.by_node[node] = self._judged(one)
         wanted = self._wanted()
         found = list[NodeTaint]()
+        if not wanted and not self.actual and not any(one.tainted for one in self.scoring.by_node.values()):
+            return ()
         for node, one in sorted(self.scoring.by_node.items()):
             there, known = node in self.actual, node in self.snapshot.nodes.rows
             if node in wanted and not there and known:
@@ -115,7 +118,7 @@ class Lemonade:
         row = self.snapshot.nodes.rows.get(node)
         return None if row is None else int(self._codes[row])
 
-    @property
+    @cached_property
     def _codes(self) -> Codes:
         nodes = self.snapshot.nodes
         if not self.lemons.level:

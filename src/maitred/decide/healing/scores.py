@@ -8,6 +8,7 @@ fails and when that is over, and never because time goes by.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from operator import is_
 
 from msgspec.structs import replace
 
@@ -56,11 +57,9 @@ class Scoring:
 
     def count(self, found: Mapping[str, Sequence[NodeFault]]) -> None:
         """Faults that are seen now, by node."""
-        for node in sorted(found.keys() | self.by_node.keys()):
-            known = self.by_node.get(node) or NodeScore(node, 0.0, self.now)
-            seen = found.get(node, ())
-            if seen or known.faults:
-                self._look_at(known, seen)
+        remembered = {node for node, one in self.by_node.items() if one.faults}
+        for node in sorted(remembered.union(found)):
+            self._look_at(self.by_node.get(node) or NodeScore(node, 0.0, self.now), found.get(node, ()))
 
     def _look_at(self, known: NodeScore, seen: Sequence[NodeFault]) -> None:
         faults = {(one.what, one.device): one for one in known.faults}
@@ -116,6 +115,8 @@ class Scoring:
     def kept(self) -> tuple[NodeScore, ...]:
         """What is to be remembered: the highest, and no score that has become too small to matter."""
         left = [one for one in self.by_node.values() if not self._is_forgotten(one)]
+        if len(left) <= MOST_SCORES and all(map(is_, left, self.before)) and len(left) == len(self.before):
+            return self.before
         if len(left) > MOST_SCORES:
             left.sort(key=lambda one: (not one.tainted, one.lemon_since is None, -self.of(one), one.node))
         return tuple(sorted(left[:MOST_SCORES], key=lambda one: one.node))

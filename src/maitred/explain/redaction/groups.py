@@ -59,6 +59,7 @@ class GroupFields:
             owned_by=self._owner(view.owned_by),
             source=self._reports.source(view.source),
             wishes=each(wish, view.wishes),
+            leaving_shapes=view.leaving_shapes,
         )
 
     def _later(self, later: LaterMembers) -> LaterMembers:

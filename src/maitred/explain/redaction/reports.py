@@ -19,7 +19,7 @@ from maitred.model.container_status import (
 from maitred.model.healing import FailureWish
 from maitred.model.health.pods import KNOWN_REASONS, NO_SUCH_IMAGE, answered
 from maitred.model.membership import SOURCES, GroupId
-from maitred.model.memory import HealthMemory, Incident, NodeScore
+from maitred.model.memory import CountedFault, HealthMemory, Incident, NodeScore
 from maitred.model.meta import ObjectMeta, key_of
 from maitred.model.pod import Pod, PodSpec, PodStatus
 from maitred.model.reports import SaidCondition
@@ -87,10 +87,7 @@ class ReportFields:
     def memory(self, memory: HealthMemory) -> HealthMemory:
         return HealthMemory(
             incidents=tuple(map(self._incident, memory.incidents)),
-            scores=tuple(
-                NodeScore(node=one.node, score=one.score, at=one.at, tainted=one.tainted)
-                for one in memory.scores
-            ),
+            scores=tuple(map(score, memory.scores)),
         )
 
     def _incident(self, one: Incident) -> Incident:
@@ -109,9 +106,29 @@ class ReportFields:
             uids=pods,
             nodes=tuple(map(self._words.node, one.nodes)),
             held_until=one.held_until,
+            youngest=one.youngest,
             ended=one.ended,
             how=one.how,
+            is_whole=one.is_whole,
         )
+
+
+def score(one: NodeScore) -> NodeScore:
+    """Nodes and devices belong to the cluster; what is said of their failures may name who was there."""
+    return NodeScore(
+        node=one.node,
+        score=one.score,
+        at=one.at,
+        tainted=one.tainted,
+        lemon_since=one.lemon_since,
+        hour=one.hour,
+        counted=one.counted,
+        faults=tuple(
+            CountedFault(what=said.what, at=said.at, weight=said.weight, device=said.device, over=said.over)
+            for said in one.faults
+        ),
+        devices=one.devices,
+    )
 
 
 def wish(said: FailureWish) -> FailureWish:
