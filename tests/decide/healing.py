@@ -31,8 +31,8 @@ def train(*nodes: str, quorum: int = 4, gpu: int = 8, **more: Any) -> list[Obj]:
     ]
 
 
-def remembered(*incidents: Obj) -> Obj:
-    text = json.dumps({"incidents": list(incidents), "scores": []})
+def remembered(*incidents: Obj, scores: list[Obj] | None = None) -> Obj:
+    text = json.dumps({"incidents": list(incidents), "scores": scores or []})
     meta = b.metadata("maitred-health", "maitred-system", {"maitred.dev/record": "health"})
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"record": text}}
 
@@ -42,7 +42,7 @@ def again(objects: list[Obj], plan: Obj) -> list[Obj]:
     if plan["memory"] is None:
         return objects
     rest = [one for one in objects if one["kind"] != "ConfigMap"]
-    return [*rest, remembered(*plan["memory"]["incidents"])]
+    return [*rest, remembered(*plan["memory"]["incidents"], scores=plan["memory"]["scores"])]
 
 
 def healed(objects: list[Obj], now: str = LATER, policy: Obj | None = None) -> tuple[Obj, list[Obj]]:

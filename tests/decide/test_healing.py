@@ -159,6 +159,24 @@ def test_all_members_of_a_lost_rack_leave_and_room_is_kept_for_all_of_them() -> 
     assert later["binds"] == []
 
 
+def test_room_for_all_is_kept_while_only_the_pod_on_the_lost_node_is_left() -> None:
+    nodes = [lost("n1", gpu=8), *(b.node(f"n{i}", gpu=8) for i in range(2, 6))]
+    plan, _ = healed([*nodes, *train("n1", "n2", "n3", "n4")])
+    [first, *_] = [pod for pod in train("n1", deleted=True) if pod["kind"] == "Pod"]
+    left = [*nodes, train()[0], first, b.pod("other", gpu=8)]
+    later = decide(again(left, plan), None, "2026-01-31T12:00:05Z")
+    assert (sum(hold["pods"] for hold in later["holds"]), later["binds"]) == (4, [])
+
+
+def test_nodes_of_a_rack_fall_silent_one_after_the_other_and_it_is_decided_once() -> None:
+    nodes = [lost("n1", gpu=8), lost("n2", "2026-01-31T11:59:30Z", gpu=8), lost("n3", LATER, gpu=8)]
+    nodes += [b.node(f"n{i}", gpu=8) for i in range(4, 9)]
+    _, [one] = healed([*nodes, *train("n1", "n2", "n3", "n4")])
+    assert [pod["delete"] for pod in one["pods"]] == [True] * 3
+    _, [one] = healed([*nodes, *train("n1", "n2", "n3", "n4", quorum=3)])
+    assert [pod["delete"] for pod in one["pods"]] == [True], "it works on, so the others may come back"
+
+
 def test_where_nobody_is_left_the_owner_is_suspended_instead_of_each_pod_deleted() -> None:
     nodes = [lost(f"n{i}", gpu=8) for i in range(1, 5)] + [b.node(f"n{i}", gpu=8) for i in range(5, 9)]
     _, [one] = healed([*nodes, b.job("train", 4), *train("n1", "n2", "n3", "n4", created=0)])
@@ -173,7 +191,7 @@ def test_all_members_start_anew_together_if_the_group_asks_for_it() -> None:
     job = b.job("train", 4)
     plan, [one] = healed([*nodes, job, *train("n1", "n2", "n3", "n4", created=0, **RESTART)])
     assert (one["rule"], [pod["delete"] for pod in one["pods"]]) == ("restart", [False])
-    stops = {"kind": "Job", "owner": "default/train", "uid": job["metadata"]["uid"], "pods": 4}
+    stops = {"kind": "Job", "owner": "default/train", "uid": job["metadata"]["uid"], "pods": 4, "members": 4}
     assert {**one["restart"], "pod": ""} == {**stops, "pod": ""}
     assert "its Job is suspended, so that 4 pods stop" in one["does"]
     came_later = [*nodes, job, *train("n5", "n2", "n3", "n4", created=60, **RESTART)]

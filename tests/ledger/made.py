@@ -7,8 +7,9 @@ from typing import Any
 from maitred.explain.billing.device_buckets import Key
 from maitred.ledger.entries import LedgerEntry, Opened, UsageAccount, VerdictRow
 from maitred.ledger.meter import DAY
-from maitred.ledger.records import Arrival, Evicted
+from maitred.ledger.records import Arrival, Evicted, FailureNoted
 from maitred.ledger.store import Ledger
+from maitred.model.memory import Incident
 from maitred.model.plan import Departure, Eviction, Receipt, Toll, Verdict
 
 GPU, MODEL = "nvidia.com/gpu", "NVIDIA-H100"
@@ -79,6 +80,21 @@ def eviction(pod: str, group: str | None = None, lost: float = 0.0, since: str |
 
 def evicted(pod: str, hours: float, **fields: Any) -> Evicted:
     return Evicted(at(hours), eviction(pod, **fields))
+
+
+def failure(group: str, begun: float, ended: float | None = None, devices: int = 0) -> FailureNoted:
+    """Told when it began, or when it was over."""
+    last = begun if ended is None else ended
+    over = None if ended is None else instant(ended)
+    source = ("PodGroup", group, "")
+    noted = Incident(
+        group, source, instant(begun), "replace", "Device", "it broke", ended=over, devices=devices
+    )
+    return FailureNoted(at(last), noted)
+
+
+def instant(hours: float) -> datetime:
+    return datetime.fromtimestamp(at(hours) / 1000, UTC)
 
 
 def used(ledger: Ledger, first: int = TODAY, days: int = 1) -> dict[tuple[str, str], float]:

@@ -21,6 +21,7 @@ from tests.ledger.made import (
     entry,
     evicted,
     eviction,
+    failure,
     moment,
     opened,
     turn,
@@ -59,6 +60,20 @@ def test_the_same_entry_written_again_counts_once(ledger: Ledger, tenure: Single
     tenure.write(first)
     tenure.write(first)
     assert used(ledger) == {("red", "productive"): 3, ("", "idle"): 5}
+
+
+def test_a_failure_is_written_when_it_begins_and_its_cost_when_it_is_over(
+    ledger: Ledger, tenure: SingleWriter
+) -> None:
+    """What is told of it again takes the place of what was."""
+    for hours, noted in ((1, failure("red/train", 0.5)), (2, failure("red/train", 0.5, 1.5, devices=4))):
+        written = entry(hours)
+        written.failures = [noted, noted]
+        tenure.write(written)
+    connection = connect(ledger.url, "write")
+    rows = connection.rows("select grp, begun, ended, cost, namespace from incidents")
+    connection.close()
+    assert rows == [("red/train", at(0.5), at(1.5), 4 * HOUR, "red")]
 
 
 def test_work_that_was_lost_is_moved_and_the_sum_stays(ledger: Ledger, tenure: SingleWriter) -> None:

@@ -86,6 +86,20 @@ class Whole(Step):
 
 
 @dataclass(frozen=True)
+class IsSuspended(Step):
+    """Whether or not the kubelets of its pods still answer."""
+
+    job: Job
+
+    async def play(self, stage: Stage) -> None:
+        async def missing() -> str:
+            found = await stage.api.get(JOBS, self.job.name)
+            return "" if found["spec"].get("suspend") else f"Job {self.job.name} is not suspended"
+
+        await eventually(missing)
+
+
+@dataclass(frozen=True)
 class EventTold(Step):
     """Of the group, or of its owner where nothing declares it."""
 

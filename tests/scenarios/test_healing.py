@@ -14,6 +14,7 @@ from tests.scenarios.healing import (
     EventTold,
     Given,
     Incidents,
+    IsSuspended,
     Refuse,
     Tainted,
     Untouched,
@@ -22,7 +23,7 @@ from tests.scenarios.healing import (
     node_of,
 )
 from tests.scenarios.objects import RACK, Group, Job, Pods, nodes, rack
-from tests.scenarios.preempting import NoRecords, Suspended
+from tests.scenarios.preempting import NoRecords
 from tests.scenarios.preemption import CLASSES, HIGH, LOW, ranked
 from tests.scenarios.server import Server
 from tests.scenarios.stage import SYSTEM_NAMESPACE, Scenario, Stage, play
@@ -203,7 +204,7 @@ def test_all_members_start_anew_together_if_the_owner_asks_for_it(server: Server
         [guest] = await guests_and_newcomer(stage, spare=1)
         before = {pod.metadata.uid for pod in stage.observer.of_job(JOB.name)}
         lost = node_of(stage, JOB)
-        await stage.play(FailNode(lost), Suspended(JOB), Incidents(1), Settle(), NotBound(NEWCOMER))
+        await stage.play(FailNode(lost), IsSuspended(JOB), Incidents(1), Settle(), NotBound(NEWCOMER))
         await stage.play(Delete(guest), Whole(JOB, (lost,)), Incidents(1, over=1), NoRecords())
         after = {pod.metadata.uid for pod in stage.observer.of_job(JOB.name)}
         assert not before & after, "all are others than before"

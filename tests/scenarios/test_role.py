@@ -10,6 +10,7 @@ from maitred.controllers.answers.follower import StateFollower
 from maitred.controllers.answers.refusals import RefusedError
 from maitred.controllers.answers.routes import ROUTES
 from maitred.controllers.answers.service import Service
+from maitred.controllers.healing.keeping import KIND as HEALTH
 from maitred.controllers.policy import PolicyConfigMap, PolicySource
 from maitred.controllers.scheduling.term import Witnesses
 from maitred.kube.answers import own_token
@@ -17,12 +18,14 @@ from maitred.kube.claim_writes import ClaimWriter
 from maitred.kube.client import Client
 from maitred.kube.discovery import Served
 from maitred.kube.node_taints import TaintWriter
-from maitred.kube.outcomes import Done
+from maitred.kube.outcomes import Done, RefusalReason, Refused
 from maitred.kube.permit import Always
 from maitred.kube.resources import CONFIG_MAPS, LEASES
+from maitred.kube.shared_record import NO_RECORD, RecordVersion, SharedRecord
 from maitred.kube.wire import WatchedClaim
 from maitred.kube.writes import Writer
 from maitred.model.kinds import KINDS
+from maitred.model.memory import NO_MEMORY
 from maitred.model.node import LEMON, LEMON_EFFECT
 from maitred.model.plan import ClaimAllocation, ClaimToMake
 from tests.scenarios.api import Api
@@ -100,6 +103,7 @@ async def use_everything(stage: Stage) -> None:
         await use_devices(stage, actor)
     await stage.play(Create(YIELDING, LESSER), Bound(LESSER))
     await ask(stage, actor, backlog)
+    await remember(stage, actor)
     await stage.play(Create(CRITICAL), Bound(CRITICAL), Suspended(LESSER))
     await stage.play(Delete(CRITICAL), NotSuspended(LESSER), Bound(LESSER), NoRecords())
     await stage.play(Delete(LESSER), Gone(LESSER), Request("n0"), Drained("n0"), Forget())
@@ -122,6 +126,19 @@ async def use_devices(stage: Stage, actor: Actor) -> None:
         claim = await writer.make(ClaimAllocation(key, {}, (), made), "uid")
         assert isinstance(claim, WatchedClaim), claim
         assert await writer.remove(key, claim.metadata.uid, ()) == Done()
+
+
+async def remember(stage: Stage, actor: Actor) -> None:
+    """What is known of failures, as it is written when there are some."""
+    record = SharedRecord(Writer(actor.line, Always()), SYSTEM_NAMESPACE, HEALTH)
+    await Api(stage.api.client, SYSTEM_NAMESPACE).delete(CONFIG_MAPS, record.name)
+    first = await record.write(str(NO_MEMORY), NO_RECORD)
+    assert isinstance(first, RecordVersion), first
+    assert await record.read() == first
+    assert isinstance(await record.write(str(NO_MEMORY), first), RecordVersion)
+    late = await record.write("", NO_RECORD)
+    assert isinstance(late, Refused), late
+    assert late.why is RefusalReason.STALE
 
 
 async def ask(stage: Stage, actor: Actor, backlog: Backlog) -> None:

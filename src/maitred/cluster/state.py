@@ -15,6 +15,7 @@ from maitred.cluster.settling import Speakers
 from maitred.cluster.snapshot import AS_USUAL
 from maitred.model.budget import PodDisruptionBudget
 from maitred.model.categories import Effect
+from maitred.model.devices.slices import DeviceTaintRule, ResourceSlice
 from maitred.model.group import (
     Composite,
     CompositePodGroup,
@@ -31,6 +32,9 @@ from maitred.model.node import Node
 from maitred.model.objects import Object
 from maitred.model.pod import Pod
 from maitred.model.policy import Workloads
+
+TELL_OF_FAILURES = (MemoryObject, ResourceSlice, DeviceTaintRule)
+"""Kinds that may say that devices are broken, or what is remembered of that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +169,7 @@ class ClusterState(StateQuestions):
         self.news.nodes.add(name)
 
     def _table_changed(self, kind: type[Object], key: str, now: Object | None) -> None:
-        self.news.failed(kind is MemoryObject)
+        self.news.failed(kind in TELL_OF_FAILURES)
         self.news.version += 1
         self.news.effects |= row_of(kind).effect
         self._pods.claims.changed(kind)

@@ -19,12 +19,13 @@ from maitred.controllers.scheduling.mirror import Mirror
 from maitred.explain.billing.document import Usage
 from maitred.kube.answers import Reason
 from maitred.ledger.connections import LedgerError
-from maitred.ledger.records import Arrival, Evicted, Observation, VerdictChange
+from maitred.ledger.records import Arrival, Evicted, FailureNoted, Observation, VerdictChange
 from maitred.ledger.store import Ledger
 from maitred.ledger.writer_thread import LedgerWriter
 from maitred.model.categories import CATEGORIES
 from maitred.model.group import stated_priority
 from maitred.model.history import NO_HISTORY, History
+from maitred.model.memory import NO_MEMORY, HealthMemory
 from maitred.model.plan import Eviction, GroupVerdict, Plan
 from maitred.model.policy import Policy, is_device
 from maitred.model.priority import rank_of
@@ -95,6 +96,7 @@ class Bookkeeper:
         """Cycles are not enough: where no pod waits there are none, and yet pods start and end."""
         self._clerk.start()
         self._ends.take()  # what ended before the first sight is in no book
+        self.failures(NO_MEMORY, self._mirror.state.memory)
         try:
             while True:
                 self._look()
@@ -134,6 +136,13 @@ class Bookkeeper:
         at = milliseconds()
         for eviction in evictions:
             self._clerk.tell(Evicted(at, eviction))
+
+    def failures(self, before: HealthMemory, now: HealthMemory) -> None:
+        """This is remembered of failures now. What an earlier leader did not come to tell is told again."""
+        at, known = milliseconds(), set(before.incidents)
+        for incident in now.incidents:
+            if incident not in known:
+                self._clerk.tell(FailureNoted(at, incident))
 
     def _note_arrivals(self, arrived: Iterable[GroupVerdict], snapshot: Snapshot, at: int) -> None:
         views = {view.group.key: view for view in snapshot.groups}

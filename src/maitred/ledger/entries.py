@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from maitred.explain.billing.losses import Loss
 from maitred.ledger.meter import Reading
-from maitred.ledger.records import Arrival, Evicted
+from maitred.ledger.records import Arrival, Evicted, FailureNoted
 
 UNTOLD = frozenset(
     {
@@ -97,6 +97,7 @@ class LedgerEntry:
     ended: dict[int, tuple[int, bool]] = field(default_factory=dict)
     """When, and whether they finished."""
     evictions: list[Evicted] = field(default_factory=list)
+    failures: list[FailureNoted] = field(default_factory=list)
     losses: list[Loss] = field(default_factory=list)
     missing_since: int | None = None
     """Something could not be written down at that moment."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from maitred.cluster.news import PodEnd
 from maitred.cluster.snapshot import Snapshot
+from maitred.model.memory import Incident
 from maitred.model.plan import Eviction, Verdict
 from maitred.model.policy import Policy
 
@@ -44,7 +45,15 @@ class Evicted:
     eviction: Eviction
 
 
-Event = Arrival | VerdictChange | Evicted
+@dataclass(frozen=True, slots=True)
+class FailureNoted:
+    """What is known of a failure of hardware under a group. The latest counts."""
+
+    at: int
+    incident: Incident
+
+
+Event = Arrival | VerdictChange | Evicted | FailureNoted
 
 
 @dataclass(frozen=True, slots=True)

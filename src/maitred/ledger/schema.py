@@ -34,6 +34,12 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             eviction text not null, primary key (pod, uid, at))""",
         "create index evictions_by_time on evictions (at)",
     ),
+    (
+        """create table incidents (
+            grp text not null, begun bigint not null, ended bigint, cost bigint, namespace text not null,
+            incident text not null, primary key (grp, begun))""",
+        "create index incidents_by_time on incidents (begun)",
+    ),
 )
 VERSION = len(MIGRATIONS)
 

@@ -7,6 +7,7 @@ leaves what it wrote last, and the next one begins there: nothing is counted twi
 import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 
 import msgspec
 
@@ -14,6 +15,7 @@ from maitred.explain.billing.losses import Loss
 from maitred.ledger.connections import DatabaseConnection, LedgerError
 from maitred.ledger.entries import LedgerEntry, OpenGroup, UsageAccount
 from maitred.ledger.meter import DAY
+from maitred.model.memory import Incident
 
 NOBODYS = UsageAccount("")
 
@@ -118,6 +120,13 @@ class SingleWriter:
             ],
         )
 
+        connection.change_many(
+            "insert into incidents (grp, begun, ended, cost, namespace, incident) values (?, ?, ?, ?, ?, ?) "
+            "on conflict (grp, begun) do update set ended = excluded.ended, cost = excluded.cost, "
+            "incident = excluded.incident",
+            [_incident(one.incident) for one in entry.failures],
+        )
+
     # -- usage -----------------------------------------------------------------------------------------
 
     def _write_reading(self, connection: DatabaseConnection, entry: LedgerEntry) -> None:
@@ -205,3 +214,14 @@ class SingleWriter:
             "update parties set ended = ?, finished = ? where id = ?",
             [(at, int(finished), number) for number, (at, finished) in entry.ended.items()],
         )
+
+
+def _incident(one: Incident) -> tuple[str, int, int | None, int | None, str, str]:
+    """Its cost is in device-milliseconds, once it is over."""
+    begun, ended = in_milliseconds(one.begun), None if one.ended is None else in_milliseconds(one.ended)
+    cost = None if ended is None else one.devices * max(0, ended - begun)
+    return one.group, begun, ended, cost, one.group.partition("/")[0], msgspec.json.encode(one).decode()
+
+
+def in_milliseconds(moment: datetime) -> int:
+    return round(moment.timestamp() * 1000)

@@ -155,6 +155,7 @@ class Ledger:
             connection.change(f"delete from verdicts where party in ({old})", [then])
             connection.change("delete from parties where ended < ?", [then])
             connection.change("delete from evictions where at < ?", [then])
+            connection.change("delete from incidents where ended < ?", [then])
             connection.change("update book set since = ? where id = 1 and since < ?", [then, then])
 
 

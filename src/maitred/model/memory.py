@@ -51,6 +51,8 @@ class Incident(Lean, frozen=True, omit_defaults=False):
     ended: Timestamp | None = None
     how: str = ""
     """How it ended, for people;"""
+    devices: int = 0
+    """What all its members have or ask for, which is of no use while its quorum does not work."""
     is_whole: bool = False
     """whether with the quorum at work."""
 

@@ -143,7 +143,9 @@ class Restart(Record, frozen=True):
     pod: str
     """One of the members that are to be stopped."""
     pods: int
-    """How many these are."""
+    """How many these are,"""
+    members: int
+    """and how many it takes."""
 
 
 class HealingDecision(Record, frozen=True):

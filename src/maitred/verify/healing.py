@@ -132,7 +132,18 @@ def _wrongly_deleted(case: Case, entry: Doc, said: Doc) -> Iterator[str]:
 
 
 def _lost(case: Case, group: Group) -> list[Pod]:
-    return [pod for pod in group.running if _is_on_lost_node(case, pod) or _is_device_broken(case, pod)]
+    lost = [pod for pod in group.running if _is_on_lost_node(case, pod) or _is_device_broken(case, pod)]
+    if not lost or group.counted - len(lost) >= (group.quorum or 0):
+        return lost
+    # It does not work any more: members on nodes that have fallen silent since then are lost with the others.
+    return [pod for pod in group.running if pod in lost or _is_on_silent_node(case, pod)]
+
+
+def _is_on_silent_node(case: Case, pod: Pod) -> bool:
+    node = case.cluster.raw.get(("Node", pod.node_name))
+    if node is None or case.now is None:
+        return False
+    return any(thousandths(at) <= case.now for at in _lost_since(node))
 
 
 def _is_on_lost_node(case: Case, pod: Pod) -> bool:

@@ -23,15 +23,14 @@ KIND = "health"
 Outcome = Done | Refused | Unknown
 
 
-def nobody(before: HealthMemory, now: HealthMemory) -> None:
-    pass
+Listener = Callable[[HealthMemory, HealthMemory], None]
 
 
 class MemoryKeeper:
     """Without a `record` nothing is written: a shadow remembers what it would, for as long as it runs."""
 
     def __init__(self, mirror: Mirror, record: SharedRecord | None) -> None:
-        self.written: Callable[[HealthMemory, HealthMemory], None] = nobody
+        self.listeners: list[Listener] = []
         """Told of what the API server had before, and has now, by us."""
         self.record = record
         self._mirror = mirror
@@ -112,7 +111,8 @@ class MemoryKeeper:
             self._wanted = None
         elif self._wanted is None:
             self._show(outcome.text)
-        self.written(before, wanted)
+        for listener in self.listeners:
+            listener(before, wanted)
 
     async def _read_again(self, wanted: HealthMemory, refusal: Refused) -> Outcome:
         """It may be what an earlier attempt of ours has written, whose answer was lost."""

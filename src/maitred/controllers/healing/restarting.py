@@ -61,7 +61,7 @@ class Restarter:
             at=datetime.now(UTC),
             priority=0,
             preemptor_priority=0,
-            members=pods,
+            members=max(pods, restart.members),
             pod_group=decision.group.partition("/")[2] if declared else "",
             cause="Healing",
             scheduler_name=state.scheduler_of(restart.pod) or DEFAULT_SCHEDULER,

@@ -187,6 +187,7 @@ class SchedulingTerm:
         if witnesses.ledger is not None:
             clerk = witnesses.ledger.clerk(instance)
             self._bookkeeper = Bookkeeper(mirror, self.verdicts, ends, lambda: keeper.policy, clerk)
+            self._healing.memory.listeners.append(self._bookkeeper.failures)
         self._cycles: asyncio.Task[None] | None = None
 
     async def run(self) -> None:

@@ -21,7 +21,7 @@ from maitred.model.duration import milliseconds
 from maitred.model.healing import NO_WISH, ON_FAILURE, FailureRule
 from maitred.model.memory import HealthMemory, Incident
 from maitred.model.plan import HealingDecision, LostPod, NodeTaint, Restart
-from maitred.model.policy import Policy
+from maitred.model.policy import Policy, is_device
 from maitred.model.suspending import TopOwner
 from maitred.model.words import counted, moment
 
@@ -118,8 +118,14 @@ class _Healer:
             return self._left_alone(group, self._too_often())
         if rule == "replace" and self._is_all_lost(group):
             rule = "restart"
-        self.memory.begin(group, rule, self._hold_end(group, rule))
+        devices = self._devices(group.view) if group.below or rule == "restart" else 0
+        self.memory.begin(group, rule, self._hold_end(group, rule), devices)
         return self._goes_on(group)
+
+    def _devices(self, view: GroupView) -> int:
+        snapshot, shapes = self.snapshot, [*view.running_shapes.tolist(), *view.shapes.tolist()]
+        requests = (one for shape in shapes for one in snapshot.needs[snapshot.shapes[shape].needs].requests)
+        return sum(count for resource, count in requests if is_device(self.policy, resource))
 
     def _is_all_lost(self, group: HurtGroup) -> bool:
         """Then nothing that runs well is stopped with its owner. Deleted one by one, its members would come

@@ -87,13 +87,20 @@ class Losses:
         return timedelta(milliseconds=milliseconds(self.policy.healing.grace) or 0)
 
     @cached_property
-    def lost_nodes(self) -> frozenset[str]:
-        """Those that are gone, or have been lost for longer than the grace."""
-        nodes, silent = self.snapshot.nodes, set[str]()
+    def _silent_since(self) -> dict[str, list[datetime | None]]:
+        """Nodes that may come back."""
+        found = dict[str, list[datetime | None]]()
         for name, signals in self.signals.items():
             since = [one.since for one in signals if one.kind in LOSING]
-            if since and self._is_over(since):
-                silent.add(name)
+            if since:
+                found[name] = since
+        return found
+
+    @cached_property
+    def lost_nodes(self) -> frozenset[str]:
+        """Those that are gone, or have been lost for longer than the grace."""
+        nodes = self.snapshot.nodes
+        silent = {name for name, since in self._silent_since.items() if self._is_over(since)}
         bound = self.snapshot.bound.node
         gone = np.unique(bound[~nodes.alive[bound]]) if nodes.alive.any() else np.array([], dtype=np.int32)
         return frozenset(silent.union(nodes.names[row] for row in gone.tolist()))
@@ -114,10 +121,29 @@ class Losses:
         return [row for row, name in enumerate(names) if name in lost] if lost else []
 
     @cached_property
+    def _silent_nodes(self) -> frozenset[str]:
+        """Lost ones, and those that follow them within the grace: the nodes of a rack fall silent one after
+        the other."""
+        said = {
+            name
+            for name, since in self._silent_since.items()
+            if any(one is not None and one <= self.now for one in since)
+        }
+        return self.lost_nodes | said
+
+    @cached_property
     def _on_lost_nodes(self) -> Mapping[str, tuple[Occupant, str]]:
+        return self._on(self.lost_nodes)
+
+    @cached_property
+    def _on_silent_nodes(self) -> Mapping[str, tuple[Occupant, str]]:
+        return self._on(self._silent_nodes)
+
+    def _on(self, chosen: frozenset[str]) -> Mapping[str, tuple[Occupant, str]]:
         """Pods there that nobody has told to leave."""
         bound, names = self.snapshot.bound, self.snapshot.nodes.names
-        there = np.flatnonzero(np.isin(bound.node, self._lost_rows) & ~bound.terminating & ~bound.fixed)
+        rows = [row for row, name in enumerate(names) if name in chosen] if chosen else []
+        there = np.flatnonzero(np.isin(bound.node, rows) & ~bound.terminating & ~bound.fixed)
         return {bound.occupants[one].key: (bound.occupants[one], names[bound.node[one]]) for one in there}
 
     @cached_property
@@ -168,7 +194,10 @@ class Losses:
         return DeviceSignals(self.snapshot)
 
     def _hurt(self, view: GroupView, found: HealthMembers, reports: Mapping[str, ReportedPod]) -> HurtGroup:
-        lost = tuple(self._lost(view, reports))
+        lost = tuple(self._lost(view, reports, self._on_lost_nodes))
+        if lost and view.parts is None and is_below(without(view, lost)):
+            # It does not work any more, so there is nothing to wait for: it is decided about once.
+            lost = tuple(self._lost(view, reports, self._on_silent_nodes))
         left = without(view, lost)
         own, devices = self.signals, self.devices.on_nodes
         nodes = {node: [*own.get(node, ()), *devices.get(node, ())] for node in found.places}
@@ -207,12 +236,17 @@ class Losses:
                     pod, report.index, said.spec.node_name, said.status.phase or "Running", staying, key, said
                 )
 
-    def _lost(self, view: GroupView, reports: Mapping[str, ReportedPod]) -> Iterator[LostMember]:
+    def _lost(
+        self,
+        view: GroupView,
+        reports: Mapping[str, ReportedPod],
+        there: Mapping[str, tuple[Occupant, str]],
+    ) -> Iterator[LostMember]:
         names, alive = self.snapshot.nodes.names, self.snapshot.nodes.rows
         for member in view.running:
             pod = pod_of(view, member.order[2])
-            if pod in self._on_lost_nodes:
-                occupant, node = self._on_lost_nodes[pod]
+            if pod in there:
+                occupant, node = there[pod]
                 yield LostMember(pod, occupant.uid, node, bool(occupant.owner[0]), node in alive)
             elif (report := reports.get(pod)) is not None and self._has_broken_device(report):
                 yield LostMember(pod, report.pod.metadata.uid, names[member.node], report.owned)

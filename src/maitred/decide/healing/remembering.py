@@ -48,7 +48,7 @@ class Remembering:
         known = {uid for one in self._of(group.key) for uid in one.uids}
         return not known.issuperset((*(one.uid for one in group.lost), *group.failed))
 
-    def begin(self, group: HurtGroup, rule: FailureRule, until: datetime | None) -> None:
+    def begin(self, group: HurtGroup, rule: FailureRule, until: datetime | None, devices: int) -> None:
         self._incidents.append(
             Incident(
                 group=group.key,
@@ -62,6 +62,7 @@ class Remembering:
                 uids=(*(one.uid for one in group.lost), *group.failed),
                 nodes=tuple(sorted({*(one.node for one in group.lost), *group.failed_on})),
                 held_until=until,
+                devices=devices,
                 youngest=_youngest(group) if rule == "restart" else None,
             )
         )

@@ -48,4 +48,5 @@ def restart_of(view: GroupView, incident: Incident, owner: TopOwner) -> Restart 
     if not old:
         return None
     pod = pod_of(view, old[0].order[2])
-    return Restart(owner.name.kind, owner.name.key, owner.uid, pod, len(old))
+    needed = max(view.group.quorum, len(view.running) + len(view.pods))
+    return Restart(owner.name.kind, owner.name.key, owner.uid, pod, len(old), needed)

@@ -33,7 +33,7 @@ def _shapes(view: GroupView, lost: Sequence[LostMember], missing: int) -> list[i
         for member, shape in zip(view.running, running, strict=True)
         if pod_of(view, member.order[2]) in gone
     ]
-    every = Counter([*running, *view.shapes.tolist()])
+    every = Counter([*running, *view.shapes.tolist(), *view.leaving_shapes])
     usual = [max(every, key=lambda shape: (every[shape], -shape))] if every else []
     return [*again, *view.leaving_shapes, *usual * missing][:missing]
 

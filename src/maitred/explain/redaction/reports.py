@@ -109,6 +109,7 @@ class ReportFields:
             youngest=one.youngest,
             ended=one.ended,
             how=one.how,
+            devices=one.devices,
             is_whole=one.is_whole,
         )
 
