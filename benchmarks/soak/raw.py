@@ -11,6 +11,7 @@ from maitred.simulate.clock import Time, moment
 from maitred.simulate.group import Phase, SimulatedGroup
 from maitred.simulate.loop import Simulation
 from maitred.simulate.seating.objects import group_key, is_lone, pod, pod_group
+from maitred.simulate.seating.whole_groups import WholeGroups
 from maitred.verify import verify
 
 Obj = dict[str, Any]
@@ -35,7 +36,8 @@ def objects(loop: Simulation, asking: Container[str], gone: Container[SimulatedG
         if not is_lone(group.job):
             found.append(raw(pod_group(group.job), "scheduling.k8s.io/v1beta1", "PodGroup"))
         found += [raw(pod(group, member), "v1", "Pod") for member in range(group.job.members)]
-    return found
+    memory = loop.seater.remembered if isinstance(loop.seater, WholeGroups) else None
+    return found if memory is None else [*found, raw(memory, "v1", "ConfigMap")]
 
 
 def raw(item: object, api_version: str, kind: str) -> Obj:

@@ -70,10 +70,7 @@ def test_a_resource_that_a_class_serves_is_impossible_only_where_no_devices_are_
 
 def test_every_class_serves_a_resource_of_its_name() -> None:
     plan = decided(CLASS, node("a"), pod("p", requests={"deviceclass.resource.kubernetes.io/fast": 1}))
-    assert (verdict(plan, "p"), first(plan, "p")) == (
-        "Waiting",
-        "Devices",
-    )  # its driver may have no slices yet
+    assert (verdict(plan, "p"), first(plan, "p")) == ("Impossible", "Devices")
 
 
 def test_without_a_class_the_resource_is_one_that_no_node_has() -> None:

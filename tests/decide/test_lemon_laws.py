@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maitred.decide.healing.scores import Decay
-from maitred.model.policy import Lemons
+from maitred.model.policy import LemonRules
 from tests.decide.lemons import Story, at, fleet, memory, score, with_lost
 from tests.explain.test_health_laws import NODES, SPACES, tenant_pods
 from tests.oracle import builders as b
@@ -92,7 +92,7 @@ def test_no_more_lemons_are_tainted_than_the_policy_allows(
 @given(st.floats(0.01, 1000), st.integers(0, 10**8), st.integers(0, 10**8), st.sampled_from(["1h", "7d"]))
 @examples(200)
 def test_a_score_only_ever_becomes_less_by_time(value: float, one: int, other: int, half_life: str) -> None:
-    decay, start = Decay(Lemons(half_life=half_life)), datetime(2026, 1, 1, tzinfo=UTC)
+    decay, start = Decay(LemonRules(half_life=half_life)), datetime(2026, 1, 1, tzinfo=UTC)
     first, last = sorted((one, other))
     sooner = decay.now(value, start, start + timedelta(seconds=first))
     later = decay.now(value, start, start + timedelta(seconds=last))

@@ -75,7 +75,8 @@ class HurtCluster:
     def is_silent(self, pod: Obj) -> bool:
         """On a node that may come back. A gang that does not work any more does not wait for it: when that is
         so, `verify` says."""
-        return self.node(pod["spec"]["nodeName"])["status"]["conditions"][0]["status"] != "True"
+        condition = self.node(pod["spec"]["nodeName"])["status"]["conditions"][0]
+        return bool(condition["status"] != "True")
 
     def step(self) -> Obj:
         """One cycle, carried out. A pod on a lost node is gone at once, as if the node had been fenced."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from maitred.controllers.policy import PolicyKeeper
 from maitred.kube.client import STRATEGIC_MERGE_PATCH, encode
 from maitred.kube.resources import CONFIG_MAPS, NODES, PODS
+from maitred.model.node import LEMON, Node
 from tests.scenarios.api import Api, Json, eventually
 from tests.scenarios.dialect import JOBS, job_body
 from tests.scenarios.objects import Job, Pods
@@ -203,3 +204,19 @@ async def create_marked(stage: Stage, job: Job, marks: Mapping[str, str]) -> Non
     meta = body["spec"]["template"]["metadata"]
     meta["annotations"] = {**meta.get("annotations", {}), **marks}
     await stage.api.create(JOBS, body)
+
+
+@dataclass(frozen=True)
+class Tainted(Step):
+    """Whether a node has the taint of lemons, sooner or later."""
+
+    node: str
+    so: bool = True
+
+    async def play(self, stage: Stage) -> None:
+        await eventually(lambda: self._missing(stage))
+
+    async def _missing(self, stage: Stage) -> str:
+        found = await stage.api.client.get(NODES.path(name=self.node), Node)
+        taints = [taint.key for taint in found.spec.taints]
+        return "" if (LEMON in taints) is self.so else f"{self.node} has the taints {taints}"

@@ -16,6 +16,7 @@ from tests.scenarios.healing import (
     Incidents,
     IsSuspended,
     Refuse,
+    Tainted,
     Untouched,
     Whole,
     create_marked,
@@ -269,3 +270,15 @@ def test_others_write_what_is_remembered_at_the_same_time(server: Server) -> Non
         await stage.play(Delete(guest), Whole(JOB, (lost,)), Incidents(1, over=1), NotBound(NEWCOMER))
 
     on_stage(server, act)
+
+
+def test_a_lemon_is_tainted_and_loses_the_taint_after_a_good_run(server: Server) -> None:
+    """Nobody waits and nobody is hurt: it is the node that has failed."""
+    machines = tuple(Machine(f"n{i}", {"cpu": "4", "memory": "32Gi", GPU: "2"}) for i in range(2))
+
+    async def act(stage: Stage) -> None:
+        [first, *_] = stage.machines
+        await stage.play(HealNode(first), OfferDevices(first, {GPU: "1"}), Tainted(first))
+        await stage.play(OfferDevices(first, {GPU: "2"}), Tainted(first, False))
+
+    on_stage(server, act, machines, lemons={"above": 0.5, "taint": True, "perDomain": 1, "release": "3s"})

@@ -17,6 +17,7 @@ from maitred.kube.answers import own_token
 from maitred.kube.claim_writes import ClaimWriter
 from maitred.kube.client import Client
 from maitred.kube.discovery import Served
+from maitred.kube.node_taints import TaintWriter
 from maitred.kube.outcomes import Done, RefusalReason, Refused
 from maitred.kube.permit import Always
 from maitred.kube.resources import CONFIG_MAPS, LEASES
@@ -25,6 +26,7 @@ from maitred.kube.wire import WatchedClaim
 from maitred.kube.writes import Writer
 from maitred.model.kinds import KINDS
 from maitred.model.memory import NO_MEMORY
+from maitred.model.node import LEMON, LEMON_EFFECT
 from maitred.model.plan import ClaimAllocation, ClaimToMake
 from tests.scenarios.api import Api
 from tests.scenarios.conftest import SYSTEM_NAMESPACE, rights
@@ -103,6 +105,9 @@ async def use_everything(stage: Stage) -> None:
     await remember(stage, actor)
     await stage.play(Create(CRITICAL), Bound(CRITICAL), Suspended(LESSER))
     await stage.play(Delete(CRITICAL), NotSuspended(LESSER), Bound(LESSER), NoRecords())
+    taints = TaintWriter(Writer(actor.line, Always()))
+    for add in (True, False):
+        assert await taints.change("n0", LEMON, "", LEMON_EFFECT, add) == Done()
 
 
 async def use_devices(stage: Stage, actor: Actor) -> None:

@@ -287,9 +287,6 @@ class NodeTable:
             self._view = None
         return changed
 
-    def unwell_on(self, name: str) -> Mapping[str, UnwellDevices]:
-        return self.unwell.get(self.rows.get(name, -1), {})
-
     def set_unwell(self, row: int, unwell: Mapping[str, UnwellDevices]) -> bool:
         if unwell == self.unwell.get(row, {}):
             return False
@@ -301,6 +298,10 @@ class NodeTable:
         else:
             del self.unwell[row]
         return True
+
+    def unwell_on(self, name: str) -> Mapping[str, UnwellDevices]:
+        row = self.rows.get(name)
+        return {} if row is None else self.unwell.get(row, {})
 
     def missing_view(self) -> Ints | None:
         if not self.unwell:

@@ -5,7 +5,6 @@ its Plan has what is to be remembered from now on. What cannot be read is as if 
 what the cluster shows is known.
 """
 
-from functools import lru_cache
 from typing import Annotated
 
 import msgspec
@@ -49,11 +48,11 @@ class Incident(Lean, frozen=True, omit_defaults=False):
     youngest: Timestamp | None = None
     """When the last of its members was created, if all of them are started anew: those that came later are
     not stopped again."""
+    devices: int = 0
+    """What all its members have or ask for, which is of no use while its quorum does not work."""
     ended: Timestamp | None = None
     how: str = ""
     """How it ended, for people;"""
-    devices: int = 0
-    """What all its members have or ask for, which is of no use while its quorum does not work."""
     is_whole: bool = False
     """whether with the quorum at work."""
 
@@ -118,12 +117,6 @@ def memory_of(kept: MemoryObject | None) -> HealthMemory:
     text = "" if kept is None else kept.data.get(CONTENT, "")
     if not text or len(text) > LONGEST:
         return NO_MEMORY
-    return _decoded(text)
-
-
-@lru_cache(maxsize=4)
-def _decoded(text: str) -> HealthMemory:
-    """Every snapshot asks for it, and it changes only when something fails."""
     try:
         return msgspec.json.decode(text, type=HealthMemory)
     except (msgspec.DecodeError, UnicodeEncodeError):

@@ -15,6 +15,7 @@ KUBELET_MAX_PODS = 110
 
 LEMON = "maitred.dev/lemon"
 """A node that fails more often than others. Who may write nodes is no tenant."""
+LEMON_EFFECT = "NoSchedule"
 NOT_READY = "node.kubernetes.io/not-ready"
 UNREACHABLE = "node.kubernetes.io/unreachable"
 UNSCHEDULABLE = "node.kubernetes.io/unschedulable"

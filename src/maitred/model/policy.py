@@ -53,7 +53,7 @@ class Health(Setting, frozen=True):
     taints: tuple[str, ...] = ()
 
 
-class Lemons(Setting, frozen=True):
+class LemonRules(Setting, frozen=True):
     """Nodes that fail more often than others: when a node is one, and what becomes of it."""
 
     half_life: str = "7d"
@@ -92,7 +92,7 @@ class Healing(Setting, frozen=True):
     most: Annotated[int, msgspec.Meta(ge=1, le=1_000)] = 5
     """How often a group is healed within `window`, before it is left alone."""
     window: str = "1h"
-    lemons: Lemons = Lemons()
+    lemons: LemonRules = LemonRules()
     spares: Spares = Spares()
 
 

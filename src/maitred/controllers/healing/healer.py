@@ -17,6 +17,8 @@ from datetime import UTC, datetime
 from maitred.cluster.snapshot import Snapshot
 from maitred.controllers.healing.keeping import MemoryKeeper, Outcome
 from maitred.controllers.healing.restarting import Restarter, is_not_accepted
+from maitred.controllers.healing.retry import Retry
+from maitred.controllers.healing.tainting import Tainter
 from maitred.controllers.healing.telling import FailureNotices
 from maitred.controllers.owners.suspensions import Suspensions
 from maitred.controllers.scheduling.metrics import Metrics
@@ -30,27 +32,12 @@ from maitred.model.plan import HealingDecision, LostPod, Plan, Restart
 log = logging.getLogger(__name__)
 
 HARDWARE_FAILED = "HardwareFailed"
-FIRST_RETRY, LONGEST_RETRY = 1.0, 60.0
 IN_FLIGHT = 16
 LONGEST_MESSAGE = 1024
 
 
 @dataclass(slots=True)
-class Retry:
-    """Of a write that did not go well."""
-
-    failures: int = 0
-    at: float = -math.inf
-
-    def again(self) -> float:
-        """Returns for how many seconds it is left alone."""
-        seconds = min(FIRST_RETRY * 2.0**self.failures, LONGEST_RETRY)
-        self.failures, self.at = min(self.failures + 1, 10), time.monotonic() + seconds
-        return seconds
-
-
-@dataclass(slots=True)
-class Dismissal:
+class OrderedDeparture:
     """A lost member that is to leave, or an owner all pods of which are."""
 
     decision: HealingDecision
@@ -74,9 +61,9 @@ class Healer:
         metrics: Metrics,
     ) -> None:
         self._mirror, self._writer, self._keeper = mirror, writer, keeper
-        self._restarter = Restarter(mirror, writer, suspensions)
+        self._restarter, self._tainter = Restarter(mirror, writer, suspensions), Tainter(writer)
         self._notices, self._metrics = notices, metrics
-        self._wanted: dict[str, Dismissal] = {}
+        self._wanted: dict[str, OrderedDeparture] = {}
         """By the UIDs of the pods, or of their owners."""
         self._refused: set[str] = set()
         """UIDs of owners that the API server does not let us suspend."""
@@ -87,6 +74,7 @@ class Healer:
     def decided(self, plan: Plan, snapshot: Snapshot, now: float) -> None:
         if not self._keeper.note(plan.memory, snapshot.memory):
             self._wanted = {}
+            self._tainter.forget()
             self._mirror.state.news.failed(True)  # it was decided on what does not count any more
             self._mirror.changed.set()
             return
@@ -94,32 +82,34 @@ class Healer:
         known, self._wanted = self._wanted, {}
         for decision in plan.healing:
             self._want(decision, known)
-        if self._wanted or not self._keeper.is_written:
+        tainting = self._tainter.decided(plan.taints)
+        if self._wanted or tainting or not self._keeper.is_written:
             self._woken.set()
 
-    def _want(self, decision: HealingDecision, known: Mapping[str, "Dismissal"]) -> None:
+    def _want(self, decision: HealingDecision, known: Mapping[str, "OrderedDeparture"]) -> None:
         restart = decision.restart
         if restart is not None and restart.uid not in self._refused:
             retry = known[restart.uid].retry if restart.uid in known else Retry()
-            self._wanted[restart.uid] = Dismissal(decision, restart, retry)
+            self._wanted[restart.uid] = OrderedDeparture(decision, restart, retry)
             return
         for pod in decision.pods:
             if pod.delete or restart is not None:
                 retry = known[pod.uid].retry if pod.uid in known else Retry()
-                self._wanted[pod.uid] = Dismissal(decision, pod, retry)
+                self._wanted[pod.uid] = OrderedDeparture(decision, pod, retry)
 
     async def run(self) -> None:
         while True:
             self._woken.clear()
             if await self._is_remembered():
                 await self._dismiss_those_due()
+                await self._tainter.write_those_due()
             with suppress(TimeoutError):
                 async with asyncio.timeout_at(self._next_at()):
                     await self._woken.wait()
 
     def _next_at(self) -> float | None:
         """By the clock of the event loop; None if nothing is left to do."""
-        at = [one.retry.at for one in self._wanted.values()]
+        at = [self._tainter.next_at, *(one.retry.at for one in self._wanted.values())]
         if not self._keeper.is_written:
             at = [self._memory.at]
         left = min(at, default=math.inf) - time.monotonic()
@@ -173,7 +163,7 @@ class Healer:
             *(one.decision.group, what, seconds, outcome.message),
         )
 
-    async def _delete(self, one: Dismissal, pod: LostPod) -> Outcome:
+    async def _delete(self, one: OrderedDeparture, pod: LostPod) -> Outcome:
         """With its own grace period. The condition first: by it a failure policy of a Job knows that this is
         no failure of the pod."""
         placed = self._mirror.state.placed(pod.pod)
@@ -188,7 +178,7 @@ class Healer:
             self._mirror.changed.set()
         return outcome
 
-    async def _stop(self, one: Dismissal, restart: Restart) -> Outcome:
+    async def _stop(self, one: OrderedDeparture, restart: Restart) -> Outcome:
         outcome = await self._restarter.stop(one.decision, restart, one.told)
         if is_not_accepted(outcome):
             log.warning("%s cannot be suspended, so what was lost is replaced", restart.owner)

@@ -128,6 +128,7 @@ class SchedulingLoop:
         """Everything is looked at now and then, and when time alone may have changed something."""
         if now >= min(self._resync_at, self._wake_at):
             self._worklist.look_at_everything()
+            self._mirror.state.news.failed(bool(self._mirror.state.memory.scores))  # time may release lemons
             self._wake_at = math.inf
         if now >= self._resync_at:
             self._resync_at = now + self._resync_seconds

@@ -18,11 +18,10 @@ from maitred.decide.healing.scores import Scoring
 from maitred.decide.levels import codes_of, key_of_level
 from maitred.model.duration import milliseconds
 from maitred.model.memory import NodeScore
-from maitred.model.node import LEMON
+from maitred.model.node import LEMON, LEMON_EFFECT
 from maitred.model.plan import NodeTaint
 from maitred.model.policy import Policy
 
-EFFECT = "NoSchedule"
 ONE_IN = 10
 RELEASED_AT = 0.5
 """Of the score above which a node is a lemon."""
@@ -37,7 +36,7 @@ def tainted_nodes(snapshot: Snapshot) -> frozenset[str]:
     sets = [
         number
         for number, taints in enumerate(nodes.taint_sets)
-        if any((taint.key, taint.effect) == (LEMON, EFFECT) for taint in taints)
+        if any((taint.key, taint.effect) == (LEMON, LEMON_EFFECT) for taint in taints)
     ]
     if not sets:
         return frozenset()

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from maitred.decide.healing.faults import NodeFault, evidence
 from maitred.model.duration import milliseconds
 from maitred.model.memory import MOST_SCORES, CountedFault, NodeScore
-from maitred.model.policy import Lemons
+from maitred.model.policy import LemonRules
 from maitred.model.words import moment
 
 HOUR = timedelta(hours=1)
@@ -28,7 +28,7 @@ DIGITS = 6
 class Decay:
     """By how much a score is less after some time."""
 
-    def __init__(self, lemons: Lemons) -> None:
+    def __init__(self, lemons: LemonRules) -> None:
         self._half_life = timedelta(milliseconds=milliseconds(lemons.half_life) or 0)
 
     def now(self, score: float, at: datetime, now: datetime) -> float:
@@ -47,7 +47,7 @@ class Decay:
 class Scoring:
     """The scores of all nodes while they change."""
 
-    def __init__(self, scores: Sequence[NodeScore], lemons: Lemons, now: datetime) -> None:
+    def __init__(self, scores: Sequence[NodeScore], lemons: LemonRules, now: datetime) -> None:
         self.lemons, self.now, self.decay = lemons, now, Decay(lemons)
         self.before, self.by_node = tuple(scores), {one.node: one for one in scores}
 

@@ -54,6 +54,10 @@ class WholeGroups:
         self._heals = heals
         self._hurt = False
         """Whether anything failed, or was mended, since that was last looked at."""
+        self.remembered: MemoryObject | None = None
+        """What the last Plan was told of earlier failures,"""
+        self._memory: MemoryObject | None = None
+        """and what the next one will be."""
         self._incidents = False
         """Whether anyone is being healed."""
         self.state = ClusterState()
@@ -261,6 +265,7 @@ class WholeGroups:
             self._introduce(waiter.group)
         measures = {waiter.turn.key: waiter.turn.measure for waiter in waiters}
         scope = Scope(groups=measures.keys(), measures=measures, explained=explained)
+        self.remembered = self._memory
         plan = decide(self.state.snapshot(), self.policy, moment(now), scope)
         if plan.memory is not None:
             self._remember(plan.memory)
@@ -273,7 +278,8 @@ class WholeGroups:
     def _remember(self, memory: HealthMemory) -> None:
         """What room is kept for whom may have changed."""
         meta = ObjectMeta(name=MEMORY, namespace=HOME)
-        self.state.apply(Put(MemoryObject(meta, data={CONTENT: str(memory)})))
+        self._memory = MemoryObject(meta, data={CONTENT: str(memory)})
+        self.state.apply(Put(self._memory))
         self._incidents = any(one.is_open for one in memory.incidents)
         self._room_made = True
 
