@@ -26,9 +26,9 @@ def test_version() -> None:
 
 
 def test_an_unknown_verb() -> None:
-    result = CliRunner().invoke(cli, ["dine"])
+    result = CliRunner().invoke(cli, ["waltz"])
     assert result.exit_code == 2
-    assert "no such command 'dine'; there are: " in result.stderr
+    assert "no such command 'waltz'; there are: " in result.stderr
 
 
 def test_help_imports_nothing_heavy() -> None:

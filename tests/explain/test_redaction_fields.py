@@ -24,6 +24,7 @@ from maitred.explain.redaction.situation import as_seen_by
 from maitred.explain.situation import Situation
 from maitred.model.devices.classes import DeviceClass
 from maitred.model.devices.slices import DeviceTaintRule, ResourceSlice
+from maitred.model.drain import DrainRequest
 from maitred.model.group import MARKS
 from maitred.model.history import History, PastEviction, PastGroup
 from maitred.model.kinds import KINDS
@@ -83,7 +84,7 @@ SETTINGS = (
     Prices,
     Workloads,
 )
-PUBLIC = {kind.__name__ for kind in (*OF_THE_CLUSTER, *SETTINGS, Taint, GroupApi)}
+PUBLIC = {kind.__name__ for kind in (*OF_THE_CLUSTER, *SETTINGS, Taint, GroupApi, DrainRequest)}
 """What is in a scene as it is, whoever reads it."""
 POLICY = policy_of({"preemption": {"protection": {"namespaces": {"matchLabels": {SECRET: SECRET}}}}})
 
@@ -105,6 +106,8 @@ HIDDEN = {
     "Group.queue",
     "Group.warnings",
     "GroupView.claims",
+    "DrainMove.uids",
+    "DrainProgress.staying",
     "ExtendedResource.mappings",
     "GroupView.device_claims",
     "GroupView.overruled",

@@ -75,7 +75,7 @@ class HurtCluster:
     def is_silent(self, pod: Obj) -> bool:
         """On a node that may come back. A gang that does not work any more does not wait for it: when that is
         so, `verify` says."""
-        condition = self.node(pod["spec"]["nodeName"])["status"]["conditions"][0]
+        condition: Obj = self.node(pod["spec"]["nodeName"])["status"]["conditions"][0]
         return bool(condition["status"] != "True")
 
     def step(self) -> Obj:

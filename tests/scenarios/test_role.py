@@ -39,6 +39,7 @@ from tests.scenarios.devices import (
     gpus_and_a_switch,
     with_claims,
 )
+from tests.scenarios.draining import Drained, Forget, Request
 from tests.scenarios.faults import LostAnswers, PagesOnly
 from tests.scenarios.gangs import PAIR, WITH_VOLUMES
 from tests.scenarios.line import Right
@@ -105,6 +106,7 @@ async def use_everything(stage: Stage) -> None:
     await remember(stage, actor)
     await stage.play(Create(CRITICAL), Bound(CRITICAL), Suspended(LESSER))
     await stage.play(Delete(CRITICAL), NotSuspended(LESSER), Bound(LESSER), NoRecords())
+    await stage.play(Delete(LESSER), Gone(LESSER), Request("n0"), Drained("n0"), Forget())
     taints = TaintWriter(Writer(actor.line, Always()))
     for add in (True, False):
         assert await taints.change("n0", LEMON, "", LEMON_EFFECT, add) == Done()

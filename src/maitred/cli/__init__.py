@@ -18,6 +18,7 @@ VERBS = {
     "preempt.",
     "capacity": "Say how large a gang could start, what blocks the waiting groups, and why devices are idle.",
     "health": "Say which nodes and devices are unwell, which groups that hurts, and whose fault it is.",
+    "drain": "Empty nodes for maintenance: show who moves when, where to and at what cost, then ask.",
     "audit": "Find gangs that run in part, and what they cost, on any cluster. Reads only.",
     "bill": "Say who used the devices in a month, for what, and at what cost.",
     "import": "Check which settings for other schedulers are honoured, approximated or ignored.",

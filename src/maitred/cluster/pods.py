@@ -72,13 +72,13 @@ class PodTable:
     def put_node(self, node: Node) -> bool:
         """Whether that is news."""
         seats = self.seats
-        known, was_missed = len(seats.nodes.resources), node.metadata.name in seats.nodes.absent
-        unwell = seats.nodes.unwell_on(node.metadata.name)
+        known, name = len(seats.nodes.resources), node.metadata.name
+        was_missed, before = name in seats.nodes.absent, seats.nodes.unwell_on(name)
         news = seats.nodes.put(node)
         if len(seats.nodes.resources) > known:
             seats.charge_more(self.members.values(), known)
-        devices = seats.nodes.unwell_on(node.metadata.name) != unwell
-        self._news.failed(self.reports.put_node(node) or was_missed or devices)
+        changed = self.reports.put_node(node) or was_missed or seats.nodes.unwell_on(name) != before
+        self._news.failed(changed)
         return news
 
     def delete_node(self, name: str) -> bool:

@@ -3,17 +3,26 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypeVar
 
+from maitred.cluster.draining import (
+    away_views,
+    closed,
+    cordoned_rows,
+    drained_rows,
+    leaving_groups,
+    views_of_lone,
+)
 from maitred.cluster.groupapi import GroupMakers
 from maitred.cluster.members import GroupRecord, State
 from maitred.cluster.news import Ends, News
 from maitred.cluster.nodes import Ints, NodeView
 from maitred.cluster.pods import PodTable
 from maitred.cluster.settling import Settling
-from maitred.cluster.snapshot import GroupView, Snapshot
+from maitred.cluster.snapshot import BoundPods, GroupView, Snapshot
 from maitred.cluster.tables import Tables, labels_of
 from maitred.cluster.trees import Trees
 from maitred.cluster.volumes import StorageView
 from maitred.model.devices.classes import DeviceClass, class_of_resources
+from maitred.model.drain import ByNode, drains_of
 from maitred.model.job import Job
 from maitred.model.membership import POD_GROUP, GroupId, sorting_key
 from maitred.model.memory import HOME, MEMORY, NO_MEMORY, HealthMemory, MemoryObject, memory_of
@@ -168,11 +177,15 @@ class StateQuestions:
         device_classes = class_of_resources(tables[DeviceClass])
         inventory, (used, fixed) = pods.devices.inventory.view(), seats.nodes.load()
         nodes = self.nodes.beside_claims(frozenset(device_classes), lambda: inventory.instead_of_plugins)
+        drains, unread_drains = drains_of(tables[MemoryObject].values())
+        drained, bound = drained_rows(nodes, drains), seats.bound.view()
+        leaving = self._leaving(bound, drained, storage)
+        away = tuple(away_views(pods, self._trees, drains, storage))
         return Snapshot(
-            nodes=nodes,
+            nodes=closed(nodes, drained),
             used=used,
             fixed=fixed,
-            bound=seats.bound.view(),
+            bound=bound,
             needs=tuple(pods.interner.needs),
             classes=tuple(pods.interner.classes),
             classes_with=pods.interner.classes_with,
@@ -182,6 +195,12 @@ class StateQuestions:
             hurt=hurt,
             reports=pods.reports.view(),
             memory=memory,
+            drains=drains,
+            unread_drains=unread_drains,
+            drained=drained,
+            cordoned=cordoned_rows(nodes, drained),
+            leaving=leaving,
+            away=away,
             namespaces={name: labels_of(item) for name, item in tables[Namespace].items()},
             storage=storage,
             claims_in_use=pods.claims.in_use(),
@@ -213,6 +232,14 @@ class StateQuestions:
         waiting = {trees.id_of(id) for id in pods.waiting} if found else ()
         hurt = [id for id in found if id in pods.groups and trees.id_of(id) not in waiting]
         return self._views_of((pods.groups[id] for id in hurt), storage) if hurt else ()
+
+    def _leaving(self, bound: BoundPods, drained: ByNode, storage: StorageView) -> tuple[GroupView, ...]:
+        """Who has pods on nodes that are being drained."""
+        if not drained:
+            return ()
+        pods, found = self._pods, leaving_groups(self._pods, bound, drained)
+        groups = self._views_of((pods.groups[id] for id in found.groups if id in pods.groups), storage)
+        return (*groups, *views_of_lone(pods, found.lone, storage))
 
     def _views(self, storage: StorageView) -> tuple[tuple[GroupView, ...], tuple[GroupView, ...]]:
         """Every group that waits, by name; before others of its name, a tree. And the groups of which no pod

@@ -16,6 +16,7 @@ from maitred.cluster.nodes import Codes, Ints, Mask, NodeView
 from maitred.cluster.parts import Parts, root_of
 from maitred.cluster.volumes import StorageView, VolumeNeed
 from maitred.model.budget import PodDisruptionBudget
+from maitred.model.drain import ByNode, Drain
 from maitred.model.group import Composite, Group
 from maitred.model.healing import NO_WISH, FailureWish
 from maitred.model.job import Job
@@ -311,6 +312,17 @@ class Snapshot:
     """Groups of which no pod waits, and of which something may have failed."""
     reports: Reports = NOTHING_REPORTED
     memory: HealthMemory = NO_MEMORY
+    drains: tuple[Drain, ...] = ()
+    unread_drains: tuple[str, ...] = ()
+    """What is wrong with requests that count for nothing."""
+    drained: ByNode = field(default_factory=dict)
+    """Nodes that are to be emptied: they take no new pods."""
+    cordoned: frozenset[int] = frozenset()
+    """Those of them that are cordoned already, for every scheduler."""
+    leaving: tuple[GroupView, ...] = ()
+    """Groups with members on these nodes, and pods on their own, whether or not others of them wait."""
+    away: tuple[GroupView, ...] = ()
+    """Groups that were told to leave, as they were before: nobody of them runs or waits."""
     namespaces: Mapping[str, Labels] = field(default_factory=dict)
     storage: StorageView = field(default_factory=StorageView)
     claims_in_use: Mapping[str, tuple[int, ...]] = field(default_factory=dict)

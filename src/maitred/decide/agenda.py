@@ -26,7 +26,7 @@ from maitred.model.policy import Order, Rule
 
 RULES: tuple[Rule, ...] = get_args(Rule)
 
-HELD, PROMISED, QUORUM, SURPLUS = -2, -1, 0, 1
+HEALED, MOVING, HELD, PROMISED, QUORUM, SURPLUS = -4, -3, -2, -1, 0, 1
 NOT_CUT_OFF = sys.maxsize
 """The place in the rotation of those that earlier cycles got to: last, and all alike."""
 
@@ -60,6 +60,11 @@ class Turn(NamedTuple):
     def held(self) -> "Turn":
         """When the places that the group was promised are held for it."""
         return self._replace(claims=False, part=HELD)
+
+    @property
+    def healed(self) -> "Turn":
+        """The same of a group that hardware has failed under: before what was only promised."""
+        return self._replace(claims=False, part=HEALED)
 
     @property
     def surplus(self) -> "Turn":
@@ -122,6 +127,12 @@ def first_turn(
     """When the quorum of a group has its turn, or the late members of a group whose quorum runs."""
     part = PROMISED if promised else QUORUM
     return Turn(rank(priority, order), True, place, part, measure, created, key, number)
+
+
+def moving_turn(order: Order, priority: int, key: str, number: int) -> Turn:
+    """When pods that must leave their node get other places: they have some already, which is the best of
+    reasons to have one."""
+    return Turn(rank(priority, order), False, NOT_CUT_OFF, MOVING, math.inf, 0.0, key, number)
 
 
 def rule_between(one: Turn, other: Turn) -> Rule:

@@ -14,6 +14,7 @@ from maitred.cluster.selection import (
     tolerated_nodes,
 )
 from maitred.cluster.trial import Trial
+from maitred.model.drain import DRAIN
 from maitred.model.needs import Needs
 from maitred.model.node import UNSCHEDULABLE, Taint, tolerates_all
 from maitred.model.plan import Detail
@@ -104,6 +105,9 @@ def closer_word(one: Detail) -> str:
     if "taint" in one:
         if one["taint"].startswith(f"{UNSCHEDULABLE}:"):
             return f"{where} {'is' if count == 1 else 'are'} cordoned"
+        if one["taint"].startswith(f"{UNSCHEDULABLE}={DRAIN}/"):
+            name = one["taint"].partition("=")[2].rpartition(":")[0]
+            return f"{where} {'is' if count == 1 else 'are'} being drained ({name})"
         return f"{where} {'has' if count == 1 else 'have'} the taint {one['taint']}"
     if "terms" in one:
         match = "matches" if count == 1 else "match"

@@ -15,16 +15,17 @@ nodes, each with the file that has the next one:
 """
 
 import math
-from collections.abc import Hashable, Set
+from collections.abc import Hashable, Mapping, Set
 from datetime import datetime
 from functools import cached_property
 
 from maitred.cluster.snapshot import Snapshot
-from maitred.decide.agenda import HELD, SURPLUS, Agenda, Turn, first_turn
+from maitred.decide.agenda import HEALED, HELD, MOVING, SURPLUS, Agenda, Turn, first_turn, moving_turn
 from maitred.decide.alike import kin, plain
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.budget import AGAIN, BudgetLevel, namespace_of
+from maitred.decide.maintenance.movers import LeavingUnit
 from maitred.decide.preemption.promises import Promise
 from maitred.decide.ranks import RankOrder
 from maitred.decide.record import CycleRecord, TriedGroup
@@ -69,12 +70,19 @@ class _Cycle:
         for number, group in enumerate(everyone):
             turn = self._first_turn(group, number)
             if self._is_held(group):
-                agenda.add(turn.held)
+                is_healed = group.key in self.record.healing.held_until
+                agenda.add(turn.healed if is_healed else turn.held)
             if number < len(self.record.groups):
                 agenda.add(turn)
+        movers = self.record.maintenance.served
+        for number, mover in enumerate(movers):
+            agenda.add(moving_turn(self.context.policy.order, mover.priority, mover.name, number))
         self._divide_budget()
         while (turn_now := agenda.next(self.trial)) is not None:
-            self._take_turn(everyone[turn_now.number], turn_now, agenda)
+            if turn_now.part == MOVING:
+                self._move(movers[turn_now.number])
+            else:
+                self._take_turn(everyone[turn_now.number], turn_now, agenda)
         self._retry_those_who_wait_for_others()
         ranks = RankOrder(self.record.snapshot.nodes, self.context)
         for group in self.record.groups:
@@ -108,7 +116,7 @@ class _Cycle:
         self.budget.divide(namespaces)
 
     def _take_turn(self, group: TriedGroup, turn: Turn, agenda: Agenda) -> None:
-        if turn.part == HELD:
+        if turn.part in (HEALED, HELD):
             self._hold(group)
             return
         if group.turn is None:
@@ -182,7 +190,7 @@ class _Cycle:
             return bool(group.ask.shapes) and bool(ask.need)
         if ask.need and not group.promised:
             self._promise(group)
-        if not group.promised and group.key in self.record.healing.held_until:
+        if not group.promised and self.record.held_until(group.key) is not None:
             self._hold(group)  # what it could not take yet stays kept
         if alike is not None and not (group.promised or group.exhausted):
             self._in_vain.add(alike)
@@ -260,7 +268,7 @@ class _Cycle:
     def _room_for(self, group: TriedGroup) -> Assignment:
         """For members that take the places of lost ones also where it is not enough for all of them yet."""
         whole = self.promises.room_for(self.trial, group.preemptor)
-        if whole or group.key not in self.record.healing.held_until:
+        if whole or self.record.held_until(group.key) is None:
             return whole
         return self.promises.some_room_for(self.trial, group.preemptor)
 
@@ -269,6 +277,19 @@ class _Cycle:
             self.trial.let_go(entry)
         group.places = [(moment, place) for moment, place in group.places if not place.held]
         group.reserved = []
+
+    # -- those who leave nodes that are drained --------------------------------------------------------
+
+    def _move(self, mover: LeavingUnit) -> None:
+        """If it leaves now, its places are held before its equals are seated."""
+        self.record.moment += 1
+        found = self.record.maintenance.serve(self.trial, self.record.moving(mover))
+        if not found.leaves:
+            return
+        for (view, ask), seats in zip(found.mover.asks, found.seats or (), strict=False):
+            group = self.record.move(view, ask, seats)
+            self.record.note_places(group, self.promises.hold(self.trial, ask, seats))
+        self._note_displaced(self.promises.displaced(mover.pods))
 
     # -- places that others must leave first -----------------------------------------------------------
 
@@ -283,7 +304,10 @@ class _Cycle:
         group.promise(found.seats)
         group.refusal = ""
         self.record.note_places(group, self.promises.hold(self.trial, group.ask, found.seats))
-        for key, pods in found.displaced.items():
+        self._note_displaced(found.displaced)
+
+    def _note_displaced(self, displaced: Mapping[str, Set[str]]) -> None:
+        for key, pods in displaced.items():
             if key in self.record.by_key:
                 self.record.note_displaced(self.record.by_key[key], pods)
 

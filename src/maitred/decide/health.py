@@ -1,6 +1,6 @@
 """The blocker of health: nodes that are closed or unwell, and devices that no pod may have for now."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -9,6 +9,8 @@ from maitred.cluster.supply.devices import DeviceSupply
 from maitred.decide.blockers import NAMES_SHOWN, Unseated, names_shown
 from maitred.decide.compile import acceptable
 from maitred.decide.devices import tainted_devices, tainted_words
+from maitred.model.drain import Drain
+from maitred.model.node import UNSCHEDULABLE, Taint
 from maitred.model.plan import Blocker, Detail
 from maitred.model.policy import health_taints
 from maitred.model.unwell import UnwellDevices
@@ -23,10 +25,7 @@ def health(unseated: Unseated) -> Blocker:
     devices = list(_unwell_devices(unseated)) if "devices" in unseated.ill else []
     tainted = tainted_devices(unseated) if "tainted devices" in unseated.ill else []
     states = _unwell_nodes(unseated) if "nodes" in unseated.ill or not (devices or tainted) else {}
-    names = [
-        f"{name} ({', '.join(key.rpartition('/')[2] for key in states[name])})" for name in sorted(states)
-    ]
-    said = [f"{names_shown(names)} {'is' if len(names) == 1 else 'are'} not available"] if names else []
+    said = list(_node_words(states, unseated.trial.snapshot.drains))
     said += _device_words(devices)
     said += [tainted_words(tainted)] if tainted else []
     fit = "would" if all(one["of"] for one in devices) else "may"
@@ -63,11 +62,30 @@ def gone(unseated: Unseated) -> Blocker | None:
 
 
 def _unwell_nodes(unseated: Unseated) -> dict[str, list[str]]:
-    """Nodes that taints of health close, and the keys of those."""
+    """Nodes that taints of health close, and why they do: the names of those, or who drains the node."""
     nodes, health = unseated.trial.nodes, health_taints(unseated.context.policy)
-    ill = [sorted({t.key for t in taints} & health) for taints in nodes.taint_sets]
+    ill = [sorted({_cause(taint) for taint in taints if taint.key in health}) for taints in nodes.taint_sets]
     rows = np.flatnonzero(np.array([bool(keys) for keys in ill])[nodes.taint_ids] & nodes.alive)
     return {nodes.names[row]: ill[nodes.taint_ids[row]] for row in rows}
+
+
+def _cause(taint: Taint) -> str:
+    """Who drains a node is in the value of the taint that it is closed by."""
+    return taint.value if taint.key == UNSCHEDULABLE and taint.value else taint.key.rpartition("/")[2]
+
+
+def _node_words(states: Mapping[str, list[str]], drains: Iterable[Drain]) -> Iterator[str]:
+    """Nodes that are drained by one request are named together."""
+    drained = {
+        drain.key: [name for name in sorted(states) if states[name] == [drain.key]] for drain in drains
+    }
+    others = sorted(states.keys() - {name for names in drained.values() for name in names})
+    if others:
+        said = [f"{name} ({', '.join(states[name])})" for name in others]
+        yield f"{names_shown(said)} {'is' if len(said) == 1 else 'are'} not available"
+    for drain in drains:
+        if names := drained[drain.key]:
+            yield f"{names_shown(names)} {'is' if len(names) == 1 else 'are'} {drain.words}"
 
 
 def _unwell_devices(unseated: Unseated) -> Iterator[Detail]:

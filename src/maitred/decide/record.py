@@ -17,7 +17,7 @@ from maitred.cluster.nodes import Mask
 from maitred.cluster.snapshot import GroupView, RunningMember, Snapshot
 from maitred.cluster.trial import Trial
 from maitred.decide.agenda import Turn, rank
-from maitred.decide.ask import Ask, Assignment, ask_of
+from maitred.decide.ask import Ask, Assignment, ask_anew, ask_of
 from maitred.decide.budget import Budget
 from maitred.decide.context import Context
 from maitred.decide.diagnose import Ahead, Diagnosis, Grounds
@@ -26,6 +26,8 @@ from maitred.decide.healing.spares import NO_SPARES, spare_nodes
 from maitred.decide.healing.stand_ins import as_healed
 from maitred.decide.hindsight import Hindsight
 from maitred.decide.levels import known_levels
+from maitred.decide.maintenance.deciding import Maintenance
+from maitred.decide.maintenance.movers import LeavingUnit
 from maitred.decide.preemption.promises import Preemptor, Promises
 from maitred.decide.ranks import RankOrder
 from maitred.decide.scope import Scope
@@ -206,6 +208,7 @@ class CycleRecord:
         """The cluster with all that the cycle has given away so far."""
         self.promises = Promises(snapshot, self.context, now, self.room_kept_until)
         self.healing = heal(snapshot, policy, now, scope.scheduler)
+        self.maintenance = Maintenance(snapshot, self.context, now, self.promises, scope.scheduler)
         self.spares = spare_nodes(self.trial, policy, self._lent_to)
         """The rows of nodes that are kept free for repairs."""
         self.grounds = Grounds(snapshot, self.context)
@@ -222,6 +225,8 @@ class CycleRecord:
                 self.bystanders.append(self._new(view))
         awaited = (*snapshot.awaited, *self.healing.hurt)
         self.bystanders += [self._new(view) for view in awaited if self.keeps_room_for(view)]
+        away = (view for view in snapshot.away if self.keeps_room_for(view))
+        self.bystanders += [self._anew(view, ask_anew(view)) for view in away]
 
     def _is_ours(self, view: GroupView) -> bool:
         scheduler = self.scope.scheduler
@@ -236,18 +241,22 @@ class CycleRecord:
         their places, or because it has lost members."""
         return self.room_kept_until(view) > self.now.timestamp()
 
+    def held_until(self, group: str) -> datetime | None:
+        """How long room is kept for a group that has lost members, or was told to leave its nodes."""
+        return self.healing.held_until.get(group) or self.maintenance.held_until.get(group)
+
     def room_kept_until(self, view: GroupView) -> float:
         """In seconds since 1970; infinity where it is not known when that began."""
-        healed = self.healing.held_until.get(view.group.key)
-        if healed is not None:
-            return healed.timestamp()
+        until = self.held_until(view.group.key)
+        if until is not None:
+            return until.timestamp()
         if view.kept_from is None or not self._is_ours(view):
             return -math.inf
         return view.kept_from + (milliseconds(self.context.policy.workloads.keep_room) or 0) / 1000
 
     def _as_healed(self, view: GroupView) -> GroupView:
         """What is told to leave by this Plan counts until it leaves, as all that is told to leave does."""
-        return as_healed(view, ()) if view.group.key in self.healing.held_until else view
+        return as_healed(view, ()) if self.held_until(view.group.key) is not None else view
 
     def _new(self, view: GroupView) -> TriedGroup:
         avoided = self.healing.avoided.get(view.group.key, frozenset())
@@ -272,6 +281,25 @@ class CycleRecord:
         return evictable.below(policy.healing.spares.below, own) & ripe
 
     # -- what is decided about -------------------------------------------------------------------------
+
+    def _anew(self, view: GroupView, ask: Ask) -> TriedGroup:
+        """A group that asks for other places than those that it has."""
+        screening = screen(view, self.snapshot, self.context)
+        ask = replace(ask, closed=self._closed_to(view, screening))
+        return TriedGroup(view, screening, ask, list(range(len(ask.shapes))))
+
+    def moving(self, unit: LeavingUnit) -> LeavingUnit:
+        """The same, on the nodes that are open to its groups."""
+        asks = tuple((view, self._anew(view, ask).ask) for view, ask in unit.asks)
+        return replace(unit, asks=asks)
+
+    def move(self, view: GroupView, ask: Ask, seats: Assignment) -> TriedGroup:
+        """A group that leaves its nodes has been found these places, and is a bystander from now on."""
+        group = self._anew(view, ask)
+        if self.maintenance.is_kept(view.group.key):
+            group.reserved = seats
+        self.bystanders.append(group)
+        return group
 
     @property
     def everyone(self) -> tuple[TriedGroup, ...]:

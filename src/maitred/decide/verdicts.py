@@ -6,6 +6,7 @@ whoever binds pods asks for `seats` first.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import cached_property
 from itertools import chain
 
@@ -27,12 +28,18 @@ from maitred.model.plan import (
     Blocker,
     ClaimAllocation,
     GroupVerdict,
+    KeptCause,
     KeptRoom,
     Plan,
     Verdict,
     VolumeChoice,
 )
 from maitred.model.words import counted, moment
+
+WHY_KEPT = {
+    "Healing": "hardware failed under it",
+    "Maintenance": "it leaves nodes that are being drained",
+}
 
 
 class Verdicts:
@@ -65,22 +72,23 @@ class Verdicts:
         return Plan(
             binds=tuple(chain.from_iterable(self._binds(group, group.seated) for group in groups)),
             nominations=tuple(chain.from_iterable(self._binds(group, group.promised) for group in groups)),
-            evictions=tuple(promises.evictions()),
+            evictions=(*promises.evictions(), *self.record.maintenance.evictions()),
             volumes=self._volumes,
             claims=self._claims,
             holds=tuple(self._holds()),
             groups=tuple(chain.from_iterable(map(self.with_parts, groups, verdicts))),
             healing=self.record.healing.decisions,
             memory=self.record.healing.memory,
+            drains=tuple(self.record.maintenance.decisions()),
             taints=self.record.healing.taints,
             wake_at=self._wake_at(),
             search_exhausted=self.exhausted,
-            warnings=tuple(sorted(warnings.union(promises.warnings()))),
+            warnings=tuple(sorted(warnings.union(promises.warnings(), self.record.maintenance.warnings()))),
         )
 
     def _wake_at(self) -> str | None:
         healing, promises = self.record.healing.wake_at, self.record.promises.wake_at
-        times = [] if promises is None else [promises]
+        times = [one for one in (promises, self.record.maintenance.wake_at) if one is not None]
         times += [] if healing is None else [round(healing.timestamp() * 1000)]
         return not_before(min(times)) if times else None
 
@@ -94,11 +102,10 @@ class Verdicts:
         """What is kept for groups that come next, in words, by the groups."""
         found = dict[str, str]()
         for group in self.record.everyone:
-            if group.reserved and group.key in self.record.healing.held_until:
+            cause, _ = self._kept_for(group.key)
+            if group.reserved and cause != "Later":
                 rooms = counted(len(group.reserved), "member")
-                found[group.key] = (
-                    f"room for {rooms} of {group.key} is kept, because hardware failed under it"
-                )
+                found[group.key] = f"room for {rooms} of {group.key} is kept, because {WHY_KEPT[cause]}"
             elif group.reserved and group.view.kept_from is not None:
                 found[group.key] = _words_of_room(group)
         return found
@@ -106,16 +113,13 @@ class Verdicts:
     def _holds(self) -> Iterator[KeptRoom]:
         """Room that is kept for pods that are not there, by group and node."""
         names, rooms = self.record.snapshot.nodes.names, Counter[tuple[str, str, str]]()
-        held = self.record.healing.held_until
         for group in self.record.everyone:
             for member, row in group.reserved:
                 rooms[group.comes_as(member), names[row], group.view.owned_by] += 1
         for (key, node, owner), pods in sorted(rooms.items()):
-            until = held.get(key)
-            if until is None:
-                yield KeptRoom(key, node, pods, owner)
-            else:
-                yield KeptRoom(key, node, pods, owner, "Healing", moment(int(until.timestamp())))
+            cause, until = self._kept_for(key)
+            said = None if until is None else moment(int(until.timestamp()))
+            yield KeptRoom(key, node, pods, owner, cause, said)
         yield from self._spares()
 
     def _spares(self) -> Iterator[KeptRoom]:
@@ -123,6 +127,17 @@ class Verdicts:
         names = self.record.snapshot.nodes.names
         for name in sorted(names[row] for row in self.record.spares):
             yield KeptRoom("", name, 0, "", "Spare")
+
+    def _kept_for(self, group: str) -> tuple[KeptCause, datetime | None]:
+        healing = self.record.healing
+        if group in healing.held_until:
+            return "Healing", healing.held_until[group]
+        until = self._moving.get(group)
+        return ("Later", None) if until is None else ("Maintenance", until)
+
+    @cached_property
+    def _moving(self) -> Mapping[str, datetime]:
+        return self.record.maintenance.kept_until
 
     def _as_served(self) -> list[TriedGroup]:
         seated = (group for group in self.record.groups if group.seated)

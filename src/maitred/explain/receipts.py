@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from maitred.explain.tenant_words import EVERYBODY_NAMED, Audience, elsewhere
+from maitred.model.drain import MAINTENANCE
 from maitred.model.plan import Eviction
 from maitred.model.words import counted
 
@@ -52,6 +53,8 @@ def _sentence(evictions: Sequence[Eviction], parts: Sequence[str], reader: Audie
     lower = max(e.receipt.priority for e in evictions)
     budgets = sorted({budget for e in evictions for budget in e.receipt.budgets})
     beyond = [f"this is beyond what {_several(budgets)} allows"] if budgets else []
+    if first.cause == MAINTENANCE:
+        return f"evicted for maintenance, {first.receipt.rule}: {'; '.join([*parts, *beyond])}"
     preemptor = reader.group(first.preemptor)
     head = f"evicted for {preemptor} (priority {first.receipt.preemptor_priority} > {lower})"
     return f"{head}: {'; '.join([*parts, *beyond])}"

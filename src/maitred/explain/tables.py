@@ -12,6 +12,7 @@ from itertools import zip_longest
 import msgspec
 from rich.text import Text
 
+from maitred.model.drain import MAINTENANCE
 from maitred.model.plan import (
     NO_LESSER,
     Alternative,
@@ -50,6 +51,9 @@ def plan_lines(plan: Plan, width: int | None = None, scheduler: str | None = Non
         yield Text(
             f"No pod {f'that names scheduler {scheduler} ' if scheduler else ''}waits to be scheduled."
         )
+        if plan.evictions:
+            yield from seats(plan, width)
+            yield from remarks(plan)
         return
     ordered = sorted(plan.with_parts(), key=lambda one: seated_first(one[0]))
     plan = msgspec.structs.replace(
@@ -161,14 +165,17 @@ def seat_rows(binds: Iterable[Bind]) -> Iterator[Sequence[Cell]]:
 
 
 def kept_rows(holds: Iterable[KeptRoom]) -> Iterator[Sequence[Cell]]:
-    rooms: dict[tuple[str, str], Counter[str]] = {}
+    rooms: dict[tuple[str, str, str], Counter[str]] = {}
     for hold in holds:
-        if hold.cause != "Later":
+        if hold.cause not in ("Later", MAINTENANCE):
             continue  # told with what failed, and with what is kept for repairs
-        rooms.setdefault((hold.group, hold.owner), Counter())[hold.node] += hold.pods
-    for (group, owner), nodes in rooms.items():
+        until = hold.until or "" if hold.cause == MAINTENANCE else ""
+        rooms.setdefault((hold.group, hold.owner, until), Counter())[hold.node] += hold.pods
+    for (group, owner, until), nodes in rooms.items():
         pods = f"{counted(nodes.total(), 'pod')} on {shares(nodes, 'node')}"
-        yield "", group, f"{pods}; {owner} creates {'it' if nodes.total() == 1 else 'them'}"
+        why = f"kept until {until} while it moves" if until else f"{owner} creates "
+        why += "" if until else "it" if nodes.total() == 1 else "them"
+        yield "", group, f"{pods}; {why}"
 
 
 def spare_rows(holds: Iterable[KeptRoom]) -> Iterator[Sequence[Cell]]:
@@ -215,6 +222,8 @@ def evicted(evictions: Iterable[Eviction]) -> Iterator[Sequence[Cell]]:
 
 
 def ranks(evictions: Sequence[Eviction]) -> str:
+    if evictions[0].cause == MAINTENANCE:
+        return "for maintenance"
     lower = sorted({eviction.receipt.priority for eviction in evictions})
     higher = evictions[0].receipt.preemptor_priority
     if len(lower) == 1:

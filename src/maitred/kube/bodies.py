@@ -226,6 +226,14 @@ def config_map(name: str, labels: Mapping[str, str], data: Mapping[str, str], ve
     return encode(WrittenConfigMap("v1", "ConfigMap", LabelledMeta(name, labels, version), data))
 
 
+def entries(data: Mapping[str, str]) -> bytes:
+    return encode({"data": data})
+
+
+def cordon() -> bytes:
+    return encode({"spec": {"unschedulable": True}})
+
+
 class WrittenNamespace(Lean, frozen=True):
     api_version: str
     kind: str

@@ -20,7 +20,7 @@ from maitred.kube.errors import ApiError, KubeError, Unreachable
 from maitred.kube.lease import LEASE_SECONDS, RENEW_SECONDS
 from maitred.kube.outcomes import Bound, Done, RefusalReason, Refused, Unbound, Unknown
 from maitred.kube.permit import Permit
-from maitred.kube.resources import PODS, VOLUME_CLAIMS, VOLUMES, Resource
+from maitred.kube.resources import CONFIG_MAPS, NODES, PODS, VOLUME_CLAIMS, VOLUMES, Resource
 from maitred.kube.wire import Condition
 from maitred.model.meta import Lean, Timestamp
 from maitred.model.storage import SELECTED_NODE, ClaimReference
@@ -232,6 +232,18 @@ class Writer:
             return DONE if refused is not None and refused.why is RefusalReason.GONE else refused
 
         return await self._write("DELETE", resource.path(namespace, name), b"", DONE, judge)
+
+    async def note_progress(
+        self, namespace: str, name: str, data: Mapping[str, str]
+    ) -> Done | Refused | Unknown:
+        """Entries of a ConfigMap; the others stay as they are."""
+        path = CONFIG_MAPS.path(namespace, name)
+        return await self._write("PATCH", path, bodies.entries(data), DONE, by_its_answer, MERGE_PATCH)
+
+    async def cordon(self, node: str) -> Done | Refused | Unknown:
+        """No scheduler puts pods there from now on."""
+        path = NODES.path(name=node)
+        return await self._write("PATCH", path, bodies.cordon(), DONE, by_its_answer, MERGE_PATCH)
 
     async def patch_pod_condition(
         self, namespace: str, name: str, uid: str, condition: Condition, version: str = ""

@@ -5,6 +5,7 @@ from typing import Any, Literal
 from msgspec import field
 
 from maitred.model.categories import Category
+from maitred.model.drain import DrainProgress
 from maitred.model.healing import FailureRule
 from maitred.model.memory import HealthMemory
 from maitred.model.meta import Lean
@@ -102,6 +103,9 @@ class VolumeChoice(Record, frozen=True):
     node: str
 
 
+KeptCause = Literal["Later", "Healing", "Maintenance", "Spare"]
+
+
 class KeptRoom(Record, frozen=True):
     """Room on a node that is kept for pods which are neither bound nor nominated."""
 
@@ -111,9 +115,10 @@ class KeptRoom(Record, frozen=True):
     pods: int
     owner: str
     """The kind and the key of who creates them once others are scheduled or ready; else empty."""
-    cause: Literal["Later", "Healing", "Spare"] = "Later"
-    """`Healing`: members were lost, and these take their places. `Spare`: the whole node is kept free for
-    groups that are healed, whichever these will be."""
+    cause: KeptCause = "Later"
+    """`Healing`: members were lost, and these take their places. `Maintenance`: they leave nodes that are
+    drained, and these take their places. `Spare`: the whole node is kept free for groups that are healed,
+    whichever these will be."""
     until: str | None = None
 
 
@@ -172,6 +177,21 @@ class NodeTaint(Record, frozen=True):
     add: bool
     words: str
     """Why, with the evidence."""
+
+
+class DrainDecision(Record, frozen=True):
+    """How far a request to empty nodes is."""
+
+    name: str
+    left: int
+    """Pods that are still there, those aside that belong to their nodes."""
+    done: bool
+    cordon: tuple[str, ...] = ()
+    """Nodes that are to be closed to every scheduler."""
+    over: bool = False
+    """It was done long ago, and need not be kept."""
+    progress: DrainProgress | None = None
+    """What is to be remembered with the request from now on; None if nothing of that has changed."""
 
 
 class ClaimToMake(Record, frozen=True):
@@ -246,6 +266,7 @@ class Plan(Record, frozen=True):
     """What is to be remembered of failures from now on; None if nothing of that has changed."""
     taints: tuple[NodeTaint, ...] = ()
     """Lemons to taint, and nodes that are none any more."""
+    drains: tuple[DrainDecision, ...] = ()
     wake_at: str | None = None
     search_exhausted: bool = False
     warnings: tuple[str, ...] = ()

@@ -26,6 +26,8 @@ VERSION = 1
 RECORDED: dict[str, type[Object]] = {row.title: row.type for row in KINDS}
 """What the lines of a record may be about, as they call it."""
 OWN = "maitred.dev/"
+FREE_TEXTS = frozenset({"message"})
+"""Fields of what is reported of pods that no decision reads, and in which anything may be."""
 READ = frozenset(
     {
         COMPLETION_INDEX,
@@ -113,12 +115,32 @@ def recorded(item: Object) -> tuple[str, Object]:
     """
     row = row_of(type(item))
     bare: Object = msgspec.convert(item, row.type, from_attributes=True)
-    if not isinstance(bare, Pod):
-        bare = without_secrets(bare)  # templates of pods, at any depth, have annotations too
-    elif len(kept := allowed(bare.metadata.annotations)) < len(bare.metadata.annotations):
-        metadata = msgspec.structs.replace(bare.metadata, annotations=kept)
-        bare = msgspec.structs.replace(bare, metadata=metadata)
-    return row.title, bare
+    # Templates of pods, at any depth, have annotations too.
+    return row.title, _recorded_pod(bare) if isinstance(bare, Pod) else without_secrets(bare)
+
+
+def _recorded_pod(pod: Pod) -> Pod:
+    """Of what is reported of it, without what programs and users wrote freely."""
+    if len(kept := allowed(pod.metadata.annotations)) < len(pod.metadata.annotations):
+        pod = msgspec.structs.replace(pod, metadata=msgspec.structs.replace(pod.metadata, annotations=kept))
+    told = pod.status
+    if told.message or told.conditions or told.container_statuses or told.init_container_statuses:
+        pod = msgspec.structs.replace(pod, status=_without_messages(told))
+    return pod
+
+
+def _without_messages(part: Any) -> Any:
+    if isinstance(part, tuple):
+        return tuple(map(_without_messages, part))
+    if not isinstance(part, msgspec.Struct):
+        return part
+    values = ((name, getattr(part, name)) for name in part.__struct_fields__)
+    changed = {
+        name: "" if name in FREE_TEXTS else _without_messages(value)
+        for name, value in values
+        if name in FREE_TEXTS or isinstance(value, msgspec.Struct | tuple)
+    }
+    return msgspec.structs.replace(part, **changed) if changed else part
 
 
 def without_secrets(part: T) -> T:

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import field
 
+from maitred.model.drain import MAINTENANCE
 from maitred.model.meta import Lean, Timestamp
 from maitred.model.owners import BATCH_JOB
 from maitred.model.pod import DEFAULT_SCHEDULER
@@ -47,8 +48,9 @@ class Suspension(Lean, frozen=True, omit_defaults=False):
     workload_uid: Name = ""
     pod_group: Name = ""
     """The PodGroup that they named, which a Job controller adds and the template does not tell."""
-    cause: Literal["Preemption", "Healing"] = "Preemption"
-    """`Healing`: hardware failed under its pods, and all of them start anew together."""
+    cause: Literal["Preemption", "Healing", "Maintenance"] = "Preemption"
+    """`Healing`: hardware failed under its pods, and all of them start anew together. `Maintenance`: they
+    left nodes that are drained."""
     scheduler_name: Name = DEFAULT_SCHEDULER
     """Who will seat them when they are back."""
 
@@ -78,6 +80,8 @@ class Suspension(Lean, frozen=True, omit_defaults=False):
             after = f"it is active again as soon as the pods of {self.kind} {self.owner.name} are gone"
         if self.cause == "Healing":
             return f"{how} by {self.by} at {at}: hardware failed, and {pods} start anew together; {after}"
+        if self.cause == MAINTENANCE:
+            return f"{how} by {self.by} at {at}: {pods} left nodes that are drained for maintenance; {after}"
         return (
             f"{how} by {self.by} at {at}: {pods} of priority {self.priority} made room for {group} of "
             f"priority {self.preemptor_priority}; {after}"

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from .fields import Doc
 from .filters import place
@@ -15,6 +16,9 @@ from .rules import Bind
 from .selectors import matches
 from .times import thousandths
 from .world import World, world_of
+
+if TYPE_CHECKING:
+    from .drains import DrainOrder
 
 SHOWN = 4
 LOST = tuple(NOT_READY.values())
@@ -80,6 +84,8 @@ class Case:
     evictions: list[Eviction] = field(default_factory=list)
     kept: list[Bind] = field(default_factory=list)
     links: Links = field(default_factory=Links)
+    requests: "list[DrainOrder]" = field(default_factory=list)
+    """To drain nodes, the one whose time comes first first."""
     along: list[Bind] = field(default_factory=list)
     """Pods that are not there, in the room that the Plan keeps for them beside those that it binds."""
     reserved: list[Bind] = field(default_factory=list)

@@ -8,6 +8,7 @@ from typing import Any
 from .case import Breach, Case, breach
 from .choices import judge_choices
 from .claim_laws import judge_allocations, judge_standing_claims
+from .drains import judge_maintenance
 from .evictions import judge_evictions
 from .filters import clash, from_devices
 from .groups import Group
@@ -54,6 +55,7 @@ def verify(
         *judge_choices(case),
         *judge_allocations(case),
         *judge_evictions(case),
+        *judge_maintenance(case),
         *judge_nominations(case),
         *judge_need(case),
         *judge_holds(case),

@@ -58,8 +58,8 @@ def _broken(case: Case, group: Group) -> bool:
     seats, managed = promised(case, group.pending), case.policy.managed
     if case.bound(group) or group.gated or case.invalid(group) or len(seats) != group.needed:
         return False
-    if case.links.of(group) is not None or case.links.is_unclear(group):
-        return False  # it needs room for others, too
+    if case.links.of(group) is not None or case.links.is_unclear(group) or group in case.healed:
+        return False  # it needs room for others, too, or for more of its own
     if not group.met({pod.key for pod, _ in seats}):
         return False
     if case.is_hour_missing:

@@ -44,6 +44,8 @@ HOMES = {
     "RayJob": "ray.io",
 }
 """API groups of kinds that are suspended."""
+GRACE = 30
+"""Seconds that pods get to leave which do not ask for any."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,8 @@ class Pod:
     """If it is being deleted, the time by which it is to be gone."""
     given: int
     """If it is being deleted, the seconds that it was given to leave."""
+    grace: int
+    """The seconds that it asks for."""
     phase: str
     node_name: str
     scheduler: str
@@ -221,6 +225,7 @@ def read_pod(doc: Doc) -> Pod:
         created=meta.moment("creationTimestamp"),
         due=meta.moment("deletionTimestamp"),
         given=meta.integer("deletionGracePeriodSeconds"),
+        grace=spec.integer("terminationGracePeriodSeconds", GRACE),
         phase=status.text("phase"),
         node_name=spec.text("nodeName"),
         scheduler=spec.text("schedulerName") or "default-scheduler",

@@ -52,7 +52,9 @@ def _in_turn(case: Case, group: Group, held: list[Bind]) -> World:
     """What will be left when its turn comes: who ranks higher is seated, and who yields to it is gone."""
 
     def above(other: Group) -> bool:
-        return rank(other) > rank(group)
+        """Room that is kept because hardware failed comes before what equals were promised."""
+        equal = other in case.healed and other is not group and rank(other) == rank(group)
+        return equal or rank(other) > rank(group)
 
     gone = [e.pod for other in case.preempting if above(other) for e in case.evicted_for(other)]
     undecided = [seat for seat in held if not case.allowed(case.group_of[seat[0].key])]

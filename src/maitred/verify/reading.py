@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from .case import Case, Eviction, breach
+from .drains import close_nodes, read_requests
 from .fields import Doc
 from .group_reading import read_groups
 from .groups import Group
@@ -14,7 +15,7 @@ from .objects import read_cluster
 from .pods import Pod
 from .policy import read_policy
 from .promises import kept
-from .room import seat_held
+from .room import seat_held, seat_moving
 from .times import thousandths
 from .trees import read_trees
 
@@ -26,7 +27,9 @@ def read_case(
     scheduler: str | None,
     now: datetime | None,
 ) -> Case:
-    cluster, rules = read_cluster(objects), read_policy(policy)
+    raw = list(objects)
+    cluster, rules, requests = read_cluster(raw), read_policy(policy), read_requests(raw)
+    close_nodes(cluster, requests)
     doc = Doc(plan, "Plan")
     before = dict(cluster.allocations)
     for claim in doc.docs("claims"):
@@ -34,12 +37,13 @@ def read_case(
             cluster.allocations.setdefault(claim.text("claim"), claim.doc("allocation"))
     time = None if now is None else thousandths(now.timestamp())
     case = Case(cluster, rules, read_trees(read_groups(cluster, rules), cluster), scheduler, time, doc)
-    case.allocated_before = before
+    case.allocated_before, case.requests = before, requests
     case.links = read_links(cluster, case.groups, rules)
     _read_binds(case)
     _read_nominations(case)
     _read_evictions(case)
     seat_held(case)
+    seat_moving(case)
     seat_healed(case)
     case.kept = kept(case)
     return case

@@ -7,6 +7,7 @@ because of room that is kept for nothing.
 from collections.abc import Iterable, Iterator, Sequence
 
 from .case import Breach, Case, breach, rank, shown
+from .drains import MAINTENANCE, keeps_for
 from .filters import AMOUNTS, FILTERS, why_not
 from .healing import is_healing
 from .holds import held_against
@@ -48,6 +49,29 @@ def seat_held(case: Case) -> None:
             seats += _Matching(case, link).seats(pods, slots)
         for pod in (pod for pods in _pools(link, bound).values() for pod in pods):
             case.group_of[pod.key] = link.host
+
+
+def seat_moving(case: Case) -> None:
+    """The same for those who leave nodes that are drained: members like them come back."""
+    groups = {group.key: group for group in case.groups}
+    for key in sorted({hold.text("group") for hold in case.plan.docs("holds")} & groups.keys()):
+        holds = [hold for hold in case.held_for(key) if hold.text("cause") == MAINTENANCE]
+        group = groups[key]
+        slots = [
+            case.cluster.nodes[hold.text("node")]
+            for hold in holds
+            if hold.text("node") in case.cluster.nodes
+            for _ in range(hold.integer("pods"))
+        ]
+        like = [pod for pod in group.members if not pod.succeeded]
+        if not slots or not like:
+            continue
+        stand_ins = [named(pod, f"{pod.name}:held") for pod in like]
+        kinds = {(frozenset(pod.requests.items()), pod.ports) for pod in like}
+        case.vague = case.vague or len(kinds) > 1 or len(stand_ins) < len(slots)
+        for pod, node in zip(stand_ins, slots, strict=False):
+            case.reserved.append((pod, node))
+            case.group_of[pod.key] = group
 
 
 def _pools(link: Link, bound: bool) -> dict[str, list[Pod]]:
@@ -136,13 +160,17 @@ def _judge_entries(case: Case) -> Iterator[Breach]:
         key, owner, node = hold.text("group"), hold.text("owner"), hold.text("node")
         if is_healing(hold) or is_spare(hold):
             continue
+        moves = hold.text("cause") == MAINTENANCE
         if case.links.unclear_owner(owner):
             continue
         if node not in case.cluster.nodes:
             yield breach(1, key, f"room is kept for it on {node or 'no node'}, which does not exist")
         if hold.integer("pods") < 1:
             yield breach(7, key, f"room is kept for {hold.integer('pods')} pods of it")
-        if key not in owners:
+        if moves:
+            if not keeps_for(case, key):
+                yield breach(7, key, "room is kept for it, but it does not leave nodes that are drained")
+        elif key not in owners:
             yield breach(7, key, "room is kept for it, but no pod of it comes later")
         elif owner != owners[key]:
             yield breach(

@@ -45,11 +45,11 @@ class Household:
 def sacrifices(case: Case) -> list[Sacrifice]:
     """By preemptor, in the order in which they are decided: who goes first changes what is above a quorum."""
     found: list[Sacrifice] = []
-    households = {pod: home for home in _households(case) for pod in home.pods} if case.evictions else {}
+    homes_of = households(case) if case.evictions else {}
     earlier: dict[Pod, None] = {}
     for preemptor in case.preempting:
         victims = {eviction.pod for eviction in case.evicted_for(preemptor)}
-        touched = {id(home := households[pod]): home for pod in victims if pod.running}
+        touched = {id(home := homes_of[pod]): home for pod in victims if pod.running}
         homes = sorted(touched.values(), key=lambda home: home.name)
         units = [unit for home in homes for unit in _units(home, victims, earlier)]
         # Those that linger count for no quorum: nobody breaks with them.
@@ -57,6 +57,11 @@ def sacrifices(case: Case) -> list[Sacrifice]:
         found.append(Sacrifice(preemptor, units, list(earlier)))
         earlier |= dict.fromkeys(found[-1].pods)
     return found
+
+
+def households(case: Case) -> dict[Pod, Household]:
+    """By pod."""
+    return {pod: home for home in _households(case) for pod in home.pods}
 
 
 def _households(case: Case) -> list[Household]:
@@ -67,7 +72,7 @@ def _households(case: Case) -> list[Household]:
         homes[name] = Household(name, running, tuple(groups))
     for owner, pods in _taken_along(case).items():
         names = {name for name, home in homes.items() if not set(home.pods).isdisjoint(pods)}
-        tied = [homes[name] for name in sorted(names) if _is_tied(homes[name])]
+        tied = [homes[name] for name in sorted(names) if is_tied(homes[name])]
         if len(tied) == 1 and set(pods) <= set(tied[0].pods):
             continue  # one group has all of them, and says what may go without the rest
         for name in names - {home.name for home in tied}:  # others of a loose group stay as they are
@@ -80,7 +85,7 @@ def _households(case: Case) -> list[Household]:
     return list(homes.values())
 
 
-def _is_tied(home: Household) -> bool:
+def is_tied(home: Household) -> bool:
     """Whether its pods break together, at least if more of them go than can be spared."""
     group = home.groups[0] if home.groups else None
     if group is None:
@@ -136,7 +141,7 @@ def _units(home: Household, victims: set[Pod], earlier: Container[Pod]) -> Itera
 
 def _whole(home: Household, present: list[Pod], taken: list[Pod]) -> tuple[bool, int]:
     """Whether these cannot go without the rest, and how many could have."""
-    if not _is_tied(home):
+    if not is_tied(home):
         return False, 0
     if not home.groups or home.name.startswith("composite ") or home.groups[0].atomic:
         return True, 0

@@ -37,7 +37,7 @@ LONGEST_MESSAGE = 1024
 
 
 @dataclass(slots=True)
-class OrderedDeparture:
+class Dismissal:
     """A lost member that is to leave, or an owner all pods of which are."""
 
     decision: HealingDecision
@@ -63,7 +63,7 @@ class Healer:
         self._mirror, self._writer, self._keeper = mirror, writer, keeper
         self._restarter, self._tainter = Restarter(mirror, writer, suspensions), Tainter(writer)
         self._notices, self._metrics = notices, metrics
-        self._wanted: dict[str, OrderedDeparture] = {}
+        self._wanted: dict[str, Dismissal] = {}
         """By the UIDs of the pods, or of their owners."""
         self._refused: set[str] = set()
         """UIDs of owners that the API server does not let us suspend."""
@@ -86,16 +86,16 @@ class Healer:
         if self._wanted or tainting or not self._keeper.is_written:
             self._woken.set()
 
-    def _want(self, decision: HealingDecision, known: Mapping[str, "OrderedDeparture"]) -> None:
+    def _want(self, decision: HealingDecision, known: Mapping[str, "Dismissal"]) -> None:
         restart = decision.restart
         if restart is not None and restart.uid not in self._refused:
             retry = known[restart.uid].retry if restart.uid in known else Retry()
-            self._wanted[restart.uid] = OrderedDeparture(decision, restart, retry)
+            self._wanted[restart.uid] = Dismissal(decision, restart, retry)
             return
         for pod in decision.pods:
             if pod.delete or restart is not None:
                 retry = known[pod.uid].retry if pod.uid in known else Retry()
-                self._wanted[pod.uid] = OrderedDeparture(decision, pod, retry)
+                self._wanted[pod.uid] = Dismissal(decision, pod, retry)
 
     async def run(self) -> None:
         while True:
@@ -163,7 +163,7 @@ class Healer:
             *(one.decision.group, what, seconds, outcome.message),
         )
 
-    async def _delete(self, one: OrderedDeparture, pod: LostPod) -> Outcome:
+    async def _delete(self, one: Dismissal, pod: LostPod) -> Outcome:
         """With its own grace period. The condition first: by it a failure policy of a Job knows that this is
         no failure of the pod."""
         placed = self._mirror.state.placed(pod.pod)
@@ -178,7 +178,7 @@ class Healer:
             self._mirror.changed.set()
         return outcome
 
-    async def _stop(self, one: OrderedDeparture, restart: Restart) -> Outcome:
+    async def _stop(self, one: Dismissal, restart: Restart) -> Outcome:
         outcome = await self._restarter.stop(one.decision, restart, one.told)
         if is_not_accepted(outcome):
             log.warning("%s cannot be suspended, so what was lost is replaced", restart.owner)

@@ -24,6 +24,7 @@ from maitred.explain.tenant_words import reader_of
 from maitred.kube.outcomes import Done, RefusalReason, Refused, Unknown
 from maitred.kube.wire import Condition, WatchedOwner
 from maitred.kube.writes import Writer
+from maitred.model.drain import MAINTENANCE
 from maitred.model.membership import POD_GROUP
 from maitred.model.plan import Bind, Eviction, Plan
 from maitred.model.pod import DEFAULT_SCHEDULER
@@ -34,7 +35,7 @@ log = logging.getLogger(__name__)
 
 SECONDS_BETWEEN_LOOKS = 2.0
 DISRUPTION_TARGET = "DisruptionTarget"
-BY_PREEMPTION = "PreemptionByScheduler"
+BY_PREEMPTION, FOR_MAINTENANCE = "PreemptionByScheduler", "Maintenance"
 LONGEST_MESSAGE = 1024
 NOT_ACCEPTED = (RefusalReason.INVALID, RefusalReason.FORBIDDEN)
 """An object may not be valid any more by a newer schema, and a role may be older than this program."""
@@ -53,6 +54,8 @@ class RoomOrder:
     promises: Sequence[Bind]
     """Those to be written; one without a node takes an earlier one back."""
     evictions: Sequence[Eviction]
+    is_maintenance: bool = False
+    """Nobody comes in their place: they leave because of a request, which is what `group` names then."""
     owners: dict[str, WatchedOwner] = field(default_factory=dict)
     """The controllers of the victims, while those are there to be asked."""
     tops: dict[str, TopOwner] = field(default_factory=dict)
@@ -65,6 +68,11 @@ class RoomOrder:
     """Victims that are taken as leaving by this order and have not been made to, with the UID of each."""
     departed: list[Eviction] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
+
+    @property
+    def key(self) -> tuple[bool, str]:
+        """Orders of one key are carried out one after the other."""
+        return self.is_maintenance, self.group
 
 
 class Evicter:
@@ -87,7 +95,7 @@ class Evicter:
         self._begun = begun
         self._finished = finished
         self._queue: asyncio.Queue[RoomOrder] = asyncio.Queue()
-        self._last: dict[str, asyncio.Task[None]] = {}
+        self._last: dict[tuple[bool, str], asyncio.Task[None]] = {}
         self._unfinished = 0
 
     @property
@@ -102,8 +110,12 @@ class Evicter:
         nominations, evictions = defaultdict[str, list[Bind]](list), defaultdict[str, list[Eviction]](list)
         for bind in plan.nominations:
             nominations[bind.group].append(bind)
+        maintenance = defaultdict[str, list[Eviction]](list)
         for eviction in plan.evictions:
-            evictions[eviction.preemptor].append(eviction)
+            cause = maintenance if eviction.cause == MAINTENANCE else evictions
+            cause[eviction.preemptor].append(eviction)
+        for request, theirs in maintenance.items():
+            self._send(RoomOrder(request, {}, (), theirs, is_maintenance=True))
         being_bound = {bind.pod for bind in plan.binds}
         for verdict in plan.decisions:
             group = verdict.group
@@ -120,7 +132,9 @@ class Evicter:
         promises += [Bind(pod, waiting[pod].metadata.uid, "", group) for pod in void]
         if not promises and not evictions:
             return
-        order = RoomOrder(group, places, promises, evictions)
+        self._send(RoomOrder(group, places, promises, evictions))
+
+    def _send(self, order: RoomOrder) -> None:
         if begun := self._assume(order):
             self._unfinished += 1
             self._queue.put_nowait(order)
@@ -168,8 +182,8 @@ class Evicter:
         async with asyncio.TaskGroup() as tasks:
             while True:
                 order = await self._queue.get()
-                task = tasks.create_task(self._carry_out(order, self._last.get(order.group)))
-                self._last[order.group] = task
+                task = tasks.create_task(self._carry_out(order, self._last.get(order.key)))
+                self._last[order.key] = task
 
     async def _carry_out(self, order: RoomOrder, before: asyncio.Task[None] | None) -> None:
         """The orders of a group one after the other, so that what was decided last is written last."""
@@ -179,8 +193,8 @@ class Evicter:
         await self._each(batches(order), partial(self._remove, order))
         if order.failures or order.leaving:
             self._retract(order)
-        if self._last.get(order.group) is asyncio.current_task():
-            del self._last[order.group]
+        if self._last.get(order.key) is asyncio.current_task():
+            del self._last[order.key]
         self._unfinished -= 1
         self._finished(order)
 
@@ -198,6 +212,8 @@ class Evicter:
 
     def _is_wanted(self, order: RoomOrder) -> bool:
         """Whether the group still waits for these very places: cycles go on while others are told to go."""
+        if order.is_maintenance:
+            return not order.failures
         return not order.failures and self._overlay.promised(order.group) == order.places
 
     async def _nominate(self, order: RoomOrder, bind: Bind) -> None:
@@ -223,7 +239,8 @@ class Evicter:
     async def _mark(self, order: RoomOrder, eviction: Eviction) -> None:
         """By this condition a failure policy of a Job knows that it is no failure of the pod."""
         words = victim_words(eviction, reader_of(eviction.pod))[:LONGEST_MESSAGE]
-        told = Condition(DISRUPTION_TARGET, "True", BY_PREEMPTION, words, datetime.now(UTC))
+        reason = FOR_MAINTENANCE if order.is_maintenance else BY_PREEMPTION
+        told = Condition(DISRUPTION_TARGET, "True", reason, words, datetime.now(UTC))
         async with self._slots:
             if not self._is_wanted(order):
                 return
@@ -268,6 +285,7 @@ class Evicter:
             members=len(pods),
             pod_group=named.pop() if len(named) == 1 else "",
             scheduler_name=self._mirror.state.scheduler_of(batch[0].pod) or DEFAULT_SCHEDULER,
+            cause="Maintenance" if order.is_maintenance else "Preemption",
         )
 
     async def _depart(

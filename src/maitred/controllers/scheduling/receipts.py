@@ -26,7 +26,7 @@ MOST_PODS = 100
 """Victims of one order that get an Event of their own. The others are counted in the one of their group."""
 MOST_GROUPS = 100
 LONGEST_QUEUE = 5_000
-ACTION = "Preempting"
+ACTION, MOVING = "Preempting", "Draining"
 
 
 class Letter(NamedTuple):
@@ -48,7 +48,8 @@ class Receipts:
             self._queue.put_nowait(letter)
 
     def _letters(self, order: RoomOrder) -> Iterator[Letter]:
-        subject = self._teller.subject(order.group)
+        subject = None if order.is_maintenance else self._teller.subject(order.group)
+        left = "Drained" if order.is_maintenance else "Preempted"
         if subject is not None:
             yield Letter(subject, "Preempting", preemptor_words(order.departed, reader_of(order.group)))
         together = defaultdict[Regarding, list[Eviction]](list)
@@ -56,11 +57,11 @@ class Receipts:
             for concerned in self._concerned(order, eviction):
                 together[concerned].append(eviction)
         for concerned, evictions in islice(together.items(), MOST_GROUPS):
-            yield Letter(concerned, "Preempted", group_words(evictions, Audience(concerned.namespace)))
+            yield Letter(concerned, left, group_words(evictions, Audience(concerned.namespace)))
         for eviction in order.departed[:MOST_PODS]:
             namespace, _, name = eviction.pod.partition("/")
             pod = Regarding("v1", "Pod", name, namespace, eviction.uid)
-            yield Letter(pod, "Preempted", victim_words(eviction, Audience(namespace)))
+            yield Letter(pod, left, victim_words(eviction, Audience(namespace)))
 
     def _concerned(self, order: RoomOrder, eviction: Eviction) -> Iterator[Regarding]:
         """The PodGroup of a victim, else its controller; the topmost owner too where that was suspended."""
@@ -79,4 +80,5 @@ class Receipts:
         while True:
             letter = await self._queue.get()
             await self._pace.take(1)
-            await self._events.record(letter.to, letter.reason, letter.words, ACTION)
+            action = MOVING if letter.reason == "Drained" else ACTION
+            await self._events.record(letter.to, letter.reason, letter.words, action)

@@ -21,6 +21,7 @@ from maitred.controllers.answers.backlog import Backlog
 from maitred.controllers.bookkeeping import Bookkeeper, Keeping
 from maitred.controllers.healing.part import HealingPart
 from maitred.controllers.health import ProcessHealth
+from maitred.controllers.maintenance.part import MaintenancePart
 from maitred.controllers.owners.returns import Returns
 from maitred.controllers.owners.suspensions import Suspensions
 from maitred.controllers.policy import PolicyKeeper
@@ -144,11 +145,12 @@ class SchedulingTerm:
         self._returns = None
         if settings.scheduler is not None and not settings.shadow:
             self._returns = Returns(mirror, self._worklist, suspensions, settings.scheduler)
-        self._healing = HealingPart(
-            mirror, self._worklist, writer, "" if settings.shadow else settings.namespace
-        )
+        acts = not settings.shadow
+        self._healing = HealingPart(mirror, self._worklist, writer, settings.namespace if acts else "")
+        self._maintenance = MaintenancePart(mirror, self._worklist, writer, settings.namespace, acts)
         self._reflectors = list(reflectors(client, served, mirror, self._returns))
         self._reflectors += self._healing.reflectors(client)
+        self._reflectors += [self._maintenance.reflector(client)] if acts else []
         for reflector in self._reflectors:
             count = partial(getattr, reflector.counts, "lists")
             metrics.lists.labels(reflector.name).set_function(count)
@@ -219,7 +221,7 @@ class SchedulingTerm:
         if not self._settings.shadow:
             self._notices.catch_up()
             parts = (self._binder, self._evicter, self._receipts, self._notices, self._repair)
-            for part in (*parts, *self._healing.parts):
+            for part in (*parts, *self._healing.parts, self._maintenance):
                 tasks.create_task(part.run())
             if self._reclaimer is not None:
                 await self._reclaimer.look()
@@ -272,7 +274,7 @@ class SchedulingTerm:
 
     def _loop(self) -> SchedulingLoop:
         shadow = self._settings.shadow
-        acting = () if shadow else (self._evicter, self._repair)
+        acting = () if shadow else (self._maintenance, self._evicter, self._repair)
         actors: tuple[PlanListener, ...] = (*acting, self._healing)
         tellers: tuple[PlanFollower, ...] = (self._report,) if shadow else (self._notices, self._report)
         if self._bookkeeper is not None:
@@ -327,7 +329,7 @@ class SchedulingTerm:
                 order.group,
             )
             self._metrics.stale_groups.inc()
-        elif order.evictions:
+        elif order.evictions and not order.is_maintenance:
             self._metrics.preemptions.inc()
 
     def _room_order_finished(self, order: RoomOrder) -> None:

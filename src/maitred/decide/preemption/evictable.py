@@ -245,7 +245,8 @@ class EvictablePods:
         return self._or_group(own[self.bound.standing], name)
 
     @cached_property
-    def _checkpoint(self) -> Ints:
+    def checkpoint(self) -> Ints:
+        """When each pod says that it has saved its work; UNKNOWN_TIME where nothing is said."""
         return self._or_group(self.bound.checkpoint, "last_checkpoint")
 
     def _or_group(self, own: Ints, name: str) -> Ints:
@@ -255,7 +256,7 @@ class EvictablePods:
         return np.where(own == UNKNOWN_TIME, group, own)
 
     @cached_property
-    def _unreadable(self) -> Mask:
+    def unreadable(self) -> Mask:
         """Pods with marks that make no sense: their own, or else their group's."""
         own = np.array([bool(s.protection.unread) for s in self.snapshot.standings] + [False])
         groups = np.array([bool(g and g.group.protection.unread) for g in self.snapshot.seated] + [False])
@@ -263,7 +264,7 @@ class EvictablePods:
         doubtful = self.grouped & groups[self.bound.group] & ~unreadable
         for pod in np.flatnonzero(doubtful).tolist():
             unreadable[pod] = any(not self._says(pod, mark) for mark, _ in self._group_protection(pod).unread)
-        unreadable |= self._checkpoint > self.now
+        unreadable |= self.checkpoint > self.now
         return unreadable
 
     def _says(self, pod: int, mark: str) -> bool:
@@ -278,7 +279,13 @@ class EvictablePods:
         return UNPROTECTED if group is None else group.protection
 
     @cached_property
-    def _exempt(self) -> Mask:
+    def checkpoint_interval(self) -> Ints:
+        """How often it says that it does; UNKNOWN_TIME where nothing is said."""
+        return self._marks("checkpoint_interval")
+
+    @cached_property
+    def exempt(self) -> Mask:
+        """Pods that ask not to be preempted."""
         exempt: Mask = self._marks("non_preemptible") == 1
         return exempt
 
@@ -293,13 +300,13 @@ class EvictablePods:
     def heeds(self) -> Ints:
         """Whether the marks that would keep a pod where it is count by the policy, and else why not."""
         here: Mask = ~(self.bound.fixed | self.leaving | self.stuck)
-        claims = here & (self._exempt | self._unreadable | (self._asked_until > self.now))
+        claims = here & (self.exempt | self.unreadable | (self._asked_until > self.now))
         return heeds(self.snapshot, self.policy, claims, self.devices)
 
     @cached_property
     def movable(self) -> Mask:
         """Pods that may have to leave, as far as it depends on them alone and not on the hour."""
-        stays: Mask = (self._exempt | self._unreadable) & (self.heeds == Heed.HEEDED)
+        stays: Mask = (self.exempt | self.unreadable) & (self.heeds == Heed.HEEDED)
         stays |= self.bound.fixed | self.leaving | self.stuck | (self.priority == NOT_KNOWN)
         return ~stays
 
@@ -312,8 +319,8 @@ class EvictablePods:
         """Which mark of this pod does not count, and why; empty where none is disregarded."""
         if self.heeds[pod] == Heed.HEEDED:
             return ""
-        mark = NON_PREEMPTIBLE if self._exempt[pod] else MIN_RUNTIME
-        if self._unreadable[pod]:
+        mark = NON_PREEMPTIBLE if self.exempt[pod] else MIN_RUNTIME
+        if self.unreadable[pod]:
             problems = self._problems(pod)
             mark = problems[0].partition(":")[0] if problems else LAST_CHECKPOINT
         namespace = self.bound.occupants[pod].key.partition("/")[0]
@@ -327,8 +334,8 @@ class EvictablePods:
     @cached_property
     def lost_since(self) -> Ints:
         """From when on the work of each pod would be lost."""
-        started, checkpoint = self.bound.started, self._checkpoint
-        interval = self._marks("checkpoint_interval")
+        started, checkpoint = self.bound.started, self.checkpoint
+        interval = self.checkpoint_interval
         ran = np.maximum(self.now - started, 0)
         saved = np.where(interval > 0, self.now - ran % np.maximum(interval, 1), started)
         since = np.where(checkpoint != UNKNOWN_TIME, np.maximum(checkpoint, started), saved)
@@ -395,7 +402,7 @@ class EvictablePods:
         """Of pods that would be weighed for a group of that priority, but say something that cannot be."""
         weighed = self.ranks_below(below)
         heeded: Mask = self.heeds == Heed.HEEDED
-        for pod in islice(np.flatnonzero(self._unreadable & weighed & heeded).tolist(), NAMES_SHOWN):
+        for pod in islice(np.flatnonzero(self.unreadable & weighed & heeded).tolist(), NAMES_SHOWN):
             yield f"pod {self.bound.occupants[pod].key} is not evicted: {self._problem(pod)}"
         for pod in islice(np.flatnonzero(weighed & ~heeded).tolist(), NAMES_SHOWN):
             yield f"pod {self.bound.occupants[pod].key} may be evicted: {self.unheeded_words(pod)}"

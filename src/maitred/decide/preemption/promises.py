@@ -91,7 +91,7 @@ class Promises:
         self.wake_at: int | None = None
         """In milliseconds: when time alone may allow what it forbids now."""
         self._deals: list[Deal] = []
-        self._needed: Mask = np.zeros_like(self.leaving)
+        self.needed: Mask = np.zeros_like(self.leaving)
         """Pods that must stay: a group that was promised a place must be near them, or their group has got
         seats that count on them."""
         self._asked = False
@@ -134,7 +134,7 @@ class Promises:
         """
         self._asked = True
         if self.leaving.any() or trial.columns.later is not None:
-            found = self._without_more(self._once_left(trial), preemptor)
+            found = self._without_more(self.once_left(trial), preemptor)
             if found is not None:
                 return found
         refusal = self._refusal(preemptor)
@@ -159,7 +159,7 @@ class Promises:
         for shape, rows, copies in per_node(by_shape(ask, seats)):
             held.append(trial.hold(shape, rows, copies, self.leaving))
             if terms := trial.needs(shape).affinity:
-                self._needed |= trial.neighbours.pods_matching(Selection(terms, True))
+                self.needed |= trial.neighbours.pods_matching(Selection(terms, True))
         return held
 
     def spare(self, groups: Set[str]) -> None:
@@ -169,12 +169,12 @@ class Promises:
         tree_of = self.snapshot.tree_of
         numbers = [number for number, one in seated if one is not None and tree_of(one.group) in groups]
         if numbers:
-            self._needed |= np.isin(self.snapshot.bound.group, numbers)
+            self.needed |= np.isin(self.snapshot.bound.group, numbers)
 
     @contextmanager
     def kept(self, trial: Trial, preemptors: Iterable[Preemptor]) -> Iterator[None]:
         """Places that were promised are held for as long as the block runs, where the promise stands."""
-        needed, held = self._needed.copy(), list[Seated]()
+        needed, held = self.needed.copy(), list[Seated]()
         for preemptor in preemptors:
             held += self.hold_promised(trial, preemptor)
         try:
@@ -182,7 +182,7 @@ class Promises:
         finally:
             for entry in held:
                 trial.let_go(entry)
-            self._needed = needed
+            self.needed = needed
 
     def standing(self, preemptor: Preemptor) -> Assignment:
         """The places that it was promised before, and that it needs still."""
@@ -198,7 +198,7 @@ class Promises:
         if preemptor.view.later is not None or preemptor.view.kept_from is not None:
             return self.hold(trial, preemptor.ask, self.room_for(trial, preemptor))
         hold = preemptor.hold(self.snapshot)
-        if still_kept(self._once_left(trial), hold, self.context) is None:
+        if still_kept(self.once_left(trial), hold, self.context) is None:
             return []
         return self.hold(trial, hold.ask, hold.places)
 
@@ -207,14 +207,14 @@ class Promises:
         who leave have left."""
         ask = only_quorum(preemptor.ask)
         self._wake_when_over(preemptor.view)
-        found = attempt(self._once_left(trial), ask, self.context, self.context.steps())
+        found = attempt(self.once_left(trial), ask, self.context, self.context.steps())
         return [] if found is None else quorum_of(ask, found)
 
     def some_room_for(self, trial: Trial, preemptor: Preemptor) -> Assignment:
         """The same where there is not room for all of it: for as many as there is."""
         ask = only_quorum(preemptor.ask)
         some = replace(ask, need=1, parts=None)
-        return attempt(self._once_left(trial), some, self.context, self.context.steps()) or []
+        return attempt(self.once_left(trial), some, self.context, self.context.steps()) or []
 
     def _wake_when_over(self, view: GroupView) -> None:
         """Once the time is over for which room is kept, others may have it."""
@@ -224,7 +224,7 @@ class Promises:
 
     # -- those who are leaving anyway ------------------------------------------------------------------
 
-    def _once_left(self, trial: Trial) -> Trial:
+    def once_left(self, trial: Trial) -> Trial:
         """The trial once those who leave have left."""
         seen = (trial.changes, len(self._deals))
         if seen != self._seen:
@@ -296,7 +296,7 @@ class Promises:
         """Make lesser ones leave for it, or say why that does not help."""
         evictable, rank = self.evictable, preemptor.rank.priority
         self._weighed_for = rank if self._weighed_for is None else max(rank, self._weighed_for)
-        lower = evictable.below(rank, preemptor.view.pending_schedulers) & ~self.leaving & ~self._needed
+        lower = evictable.below(rank, preemptor.view.pending_schedulers) & ~self.leaving & ~self.needed
         ripe = lower & (evictable.protected_until <= self.now)
         if not lower.any():
             return self._nobody(rank)
@@ -308,9 +308,9 @@ class Promises:
         victims = feasibility.units.pods_of(choice.best.chosen)
         if self._would_be_taken(feasibility, victims, ahead()):
             return TAKEN_BY_OTHERS
-        self._expect(trial, victims)
+        self.expect(trial, victims)
         self._deals.append(Deal(preemptor, feasibility.units, choice))
-        return Promise(choice.best.seats, self._displaced(victims))
+        return Promise(choice.best.seats, self.displaced(victims))
 
     def _would_be_taken(self, feasibility: Feasibility, victims: Rows, ahead: Sequence[Ask]) -> bool:
         """Whether the room would go to others, who rank higher, and the group would not fit after that."""
@@ -330,7 +330,8 @@ class Promises:
         trial.rollback(checkpoint)
         return left is None
 
-    def _displaced(self, victims: Rows) -> dict[str, set[str]]:
+    def displaced(self, victims: Rows) -> dict[str, set[str]]:
+        """Groups, and the names of their pods that leave."""
         found: dict[str, set[str]] = {}
         for pod in victims.tolist():
             group = self.evictable.group_of(pod)
@@ -349,7 +350,7 @@ class Promises:
             else known.after(standing, candidates)
         )
         self._units = units
-        ahead, outlook = self._once_left(trial), self._outlook_from(trial)
+        ahead, outlook = self.once_left(trial), self._outlook_from(trial)
         return Feasibility(ahead, outlook.without(candidates), preemptor.ask, self.context, units)
 
     def _nobody(self, rank: int) -> str:
@@ -380,7 +381,8 @@ class Promises:
             f"{not_before(soonest)} on"
         )
 
-    def _expect(self, trial: Trial, victims: Rows) -> None:
+    def expect(self, trial: Trial, victims: Rows) -> None:
+        """These leave from now on: their places can be promised."""
         self._outlook_from(trial).expect(victims)
         self.leaving[victims] = True
         self._refused.clear()

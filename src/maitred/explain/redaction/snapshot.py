@@ -17,6 +17,7 @@ from maitred.cluster.snapshot import BoundPods, Controller, GroupView, Occupant,
 from maitred.decide.scoring import with_tag
 from maitred.explain.redaction.aliases import MARK, Aliases
 from maitred.explain.redaction.devices import DeviceFields
+from maitred.explain.redaction.drains import DrainFields
 from maitred.explain.redaction.groups import GroupFields
 from maitred.explain.redaction.nodes import Told, nodes_as_told
 from maitred.explain.redaction.pods import LabelWords, PodFields
@@ -55,6 +56,7 @@ class Redaction:
         self.labels = LabelWords(snapshot, policy, self.names, self.words)
         self.pods = PodFields(self.names, self.words, self.labels)
         self.reports = ReportFields(self.names, self.words)
+        self._drains = DrainFields(self.names, self.reports)
         self.groups = GroupFields(self.names, self.words, self.pods, self.reports)
         self._storage = StorageFields(snapshot.storage, self.names, self.words)
         self._devices = DeviceFields(snapshot.inventory, snapshot.allocated, self.names, self.words)
@@ -65,7 +67,7 @@ class Redaction:
         yield from words_in([old.needs[number] for number in self._own_needs])
         yield from words_in([one.labels for one in old.classes if self.names.owns(one.namespace)])
         yield from words_in([old.standings[number] for number in self._own_standings])
-        for view in (*old.groups, *old.awaited, *old.hurt):
+        for view in (*old.groups, *old.awaited, *old.hurt, *old.leaving, *old.away):
             if is_own(view.group.key):
                 yield from words_in((view.group, view.ranks, view.schedulers, view.tree))
         yield from words_in([one.group for one in old.seated if one is not None and is_own(one.group.key)])
@@ -82,6 +84,7 @@ class Redaction:
     def snapshot(self) -> Snapshot:
         old, names = self._cluster, self.names
         shapes = tuple(map(self._shape, old.shapes))
+        drains = {one.name: self._drains.drain(one) for one in old.drains}
         return Snapshot(
             nodes=self._nodes(),
             used=old.used,
@@ -99,6 +102,12 @@ class Redaction:
             hurt=tuple(self._view(view, view.created) for view in old.hurt),
             reports=self.reports.reports(old.reports),
             memory=self.reports.memory(old.memory),
+            drains=tuple(drains.values()),
+            unread_drains=old.unread_drains,
+            drained={row: drains[drain.name] for row, drain in old.drained.items()},
+            cordoned=old.cordoned,
+            leaving=tuple(self._view(view, view.created) for view in old.leaving),
+            away=tuple(self._view(view, view.created) for view in old.away),
             namespaces={names.namespace(name): self.labels.namespace(name) for name in old.namespaces},
             storage=self._storage.view,
             claims_in_use={names.key(claim): rows for claim, rows in old.claims_in_use.items()},
@@ -249,7 +258,8 @@ def namespaces_of(snapshot: Snapshot) -> Iterator[str]:
 
 def keys_of(snapshot: Snapshot) -> Iterator[str]:
     """Everything that has a name in a namespace, as far as the order of names may count."""
-    for view in (*snapshot.groups, *snapshot.awaited, *snapshot.hurt):
+    leaving = (*snapshot.leaving, *snapshot.away)
+    for view in (*snapshot.groups, *snapshot.awaited, *snapshot.hurt, *leaving):
         yield view.group.key
         yield from view.pods
         if view.tree is not None:
@@ -258,6 +268,8 @@ def keys_of(snapshot: Snapshot) -> Iterator[str]:
             yield view.owned_by.partition(" ")[2]
     yield from (one.group.key for one in snapshot.seated if one is not None)
     yield from (key_of(one.pod.metadata) for pods in snapshot.reports.pods.values() for one in pods)
+    for move in (move for drain in snapshot.drains for move in drain.progress.moves):
+        yield from (move.unit, *(group.key for group in move.groups))
     for incident in snapshot.memory.incidents:
         yield from (incident.group, *incident.pods)
     yield from (one.key for one in snapshot.bound.occupants if one is not None)

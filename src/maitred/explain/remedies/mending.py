@@ -35,6 +35,8 @@ class Mended:
     taints: tuple[str, ...]
     """Those that the nodes have."""
     share: float
+    drains: tuple[str, ...] = ()
+    """Requests by which some of them are drained."""
 
     def applied(self, snapshot: Snapshot, number: int) -> Snapshot:
         rows = [snapshot.nodes.rows[name] for name in self.names]
@@ -45,6 +47,10 @@ class Mended:
         more = f" and {len(self.names) - NAMES_SHOWN} more" if len(self.names) > NAMES_SHOWN else ""
         states = ", ".join(key.rpartition("/")[2] for key in self.taints)
         cordoned = self.taints == (UNSCHEDULABLE,)
+        if self.drains and cordoned:
+            named = ", ".join(self.drains[:NAMES_SHOWN])
+            change = f"take back the drain of {shown}{more}: maitred drain --cancel {named}"
+            return Remedy(change, {"kind": "health", "nodes": list(self.names), "taints": list(self.taints)})
         change = f"uncordon {shown}{more}" if cordoned else f"bring back {shown}{more} ({states})"
         return Remedy(change, {"kind": "health", "nodes": list(self.names), "taints": list(self.taints)})
 
@@ -121,7 +127,11 @@ class Mending:
         taints = {taint.key for row in rows for taint in sets[ids[row]] if taint.key in self.keys}
         names = tuple(sorted(self.nodes.names[row] for row in rows))
         share = len(rows) / max(len(rows), available(ranked.view))
-        return Mended(names, self.keys, tuple(sorted(taints)), share)
+        return Mended(names, self.keys, tuple(sorted(taints)), share, self._drains(rows))
+
+    def _drains(self, rows: list[int]) -> tuple[str, ...]:
+        drained = self.rehearsal.snapshot.drained
+        return tuple(sorted({drained[row].name for row in rows if row in drained}))
 
     def _rivals(self, ranked: RankedGroup) -> list[RankedGroup]:
         """Whoever waits may want the nodes too."""

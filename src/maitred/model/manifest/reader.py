@@ -27,6 +27,7 @@ READ_ELSEWHERE = tuple(
     f"{MARK_PREFIX}{name}"
     for name in (
         "allocated-by",
+        "record",
         "seating",
         "suspended",
         "run-seconds",

@@ -1,0 +1,1 @@
+"""Nodes emptied by request: what was decided is written down and carried out."""

@@ -1,0 +1,1 @@
+"""Before nodes are drained: who would leave when, where to, at what cost, and who cannot."""
