@@ -48,11 +48,11 @@ class Incident(Lean, frozen=True, omit_defaults=False):
     youngest: Timestamp | None = None
     """When the last of its members was created, if all of them are started anew: those that came later are
     not stopped again."""
+    devices: int = 0
+    """What all its members have or ask for, which is of no use while its quorum does not work."""
     ended: Timestamp | None = None
     how: str = ""
     """How it ended, for people;"""
-    devices: int = 0
-    """What all its members have or ask for, which is of no use while its quorum does not work."""
     is_whole: bool = False
     """whether with the quorum at work."""
 
