@@ -156,7 +156,7 @@ def test_devices(versions: list[str], chosen: str | None, aggregates: bool) -> N
 
 def test_what_every_server_has_is_not_asked_for() -> None:
     found = discovered({}, aggregates=True)
-    assert set(found.resources) == {row.type for row in KINDS_READ if not row.optional}
+    assert set(found.resources) == {row.type for row in KINDS_READ if row.watched and not row.optional}
     assert found.resources[Pod] == PODS
 
 

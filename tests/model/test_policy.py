@@ -29,7 +29,22 @@ def test_the_defaults() -> None:
         "nodes": {"managed": None},
         "nodeTemplates": (),
         "health": {"taints": ()},
-        "healing": {"onFailure": "replace", "grace": "60s", "hold": "10m", "most": 5, "window": "1h"},
+        "healing": {
+            "onFailure": "replace",
+            "grace": "60s",
+            "hold": "10m",
+            "most": 5,
+            "window": "1h",
+            "lemons": {
+                "halfLife": "7d",
+                "above": 1.5,
+                "taint": False,
+                "level": "",
+                "perDomain": None,
+                "release": "3d",
+            },
+            "spares": {"level": "", "nodes": 0, "below": 0},
+        },
         "devices": {
             "resources": ("*/gpu", "*/gpu-*", "*/tpu", "*/npu", "*/gaudi", "*/neuron*", "*/mig-*"),
             "modelLabels": (

@@ -103,7 +103,7 @@ def test_a_node_without_conditions_is_well() -> None:
 def test_every_implied_taint_speaks_of_health() -> None:
     implied = {t.rpartition(":")[0] for raw, _ in IMPLIED.values() for t in borne_by(raw)} - {"x"}
     assert implied <= HEALTH_TAINTS
-    assert len(HEALTH_TAINTS) == 10
+    assert len(HEALTH_TAINTS) == 11
 
 
 def has(status: Obj) -> dict[str, int]:

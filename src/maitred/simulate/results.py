@@ -125,9 +125,9 @@ class Run(ResultRecord, frozen=True):
     """Groups that were sent away, and single members whom their group could do without."""
     evicted_pods: int = 0
     receipts_device_seconds: float = 0.0
+    """Work lost to preemption by priority, as the receipts have it."""
     healed_pods: int = 0
     """Members that were told to leave because hardware had failed under them."""
-    """Work lost to preemption by priority, as the receipts have it."""
     warnings: tuple[str, ...] = ()
 
 

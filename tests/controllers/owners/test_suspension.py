@@ -28,12 +28,13 @@ def test_it_reads_well_for_people() -> None:
         "workloadUid": "",
         "podGroup": "",
         "schedulerName": "maitred",
+        "cause": "Preemption",
     }
 
 
 def test_the_record_of_an_earlier_version_is_about_a_job() -> None:
     written = msgspec.json.decode(str(RECORD))
-    for name in ("kind", "workload", "workloadUid"):
+    for name in ("kind", "workload", "workloadUid", "cause"):
         del written[name]
     assert parse_suspension(msgspec.json.encode(written).decode()) == RECORD
 

@@ -17,12 +17,17 @@ NOTHING = "-"
 KINDS: dict[str, tuple[UseBucket, ...]] = {
     "PRODUCTIVE": ("productive",),
     "STARTING": ("starting", "leaving"),
-    "WASTED": ("incomplete", "stalled", "lostToEviction", "lostToFailure"),
-    "FREE": ("reserved", "spare", "fragmented", "idle"),
+    "WASTED": ("incomplete", "lostToEviction", "lostToFailure"),
+    "FREE": ("reserved", "fragmented", "idle"),
     "BROKEN": ("broken", "unwell"),
 }
 """Columns of the table of rows: all buckets, some of them together."""
-NAMES: tuple[tuple[UseBucket, str], ...] = (*BUCKET_NAMES.items(), ("unwell", "unwell devices"))
+SIMULATED: tuple[UseBucket, ...] = ("stalled", "spare")
+"""Only simulations tell these apart: in a bill they are part of other buckets."""
+NAMES: tuple[tuple[UseBucket, str], ...] = (
+    *((bucket, name) for bucket, name in BUCKET_NAMES.items() if bucket not in SIMULATED),
+    ("unwell", "unwell devices"),
+)
 CSV_HEAD = ("name", "bucket", "device_seconds", "device_hours", "devices", "money", "currency")
 
 
