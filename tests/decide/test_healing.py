@@ -211,3 +211,35 @@ def test_a_group_whose_owner_cannot_be_suspended_is_replaced_and_that_is_said() 
     _, [one] = healed([*nodes, *shared, beside])
     assert (one["restart"], [pod["delete"] for pod in one["pods"]]) == (None, [True])
     assert one["does"].startswith("its owner has pods beside this group")
+
+
+def test_a_quorum_that_grows_after_the_failure_keeps_no_more_room() -> None:
+    """Whoever may write a PodGroup could else keep a whole cluster without a single pod."""
+    nodes = [lost("n1", gpu=8), *(b.node(f"n{i}", gpu=8) for i in range(2, 9))]
+    plan, _ = healed([*nodes, *train("n1", "n2", "n3", "n4")])
+    assert sum(hold["pods"] for hold in plan["holds"]) == 1
+    grown = [*nodes, *train("", "n2", "n3", "n4", quorum=7)[:1], *train("n1", "n2", "n3", "n4")[2:]]
+    after = decide(again(grown, plan), None, "2026-01-31T12:00:10Z")
+    assert sum(hold["pods"] for hold in after["holds"]) == 1
+
+
+def test_a_quorum_that_was_never_met_keeps_room_for_no_more_than_there_were() -> None:
+    nodes = [lost("n1", gpu=8), *(b.node(f"n{i}", gpu=8) for i in range(2, 9))]
+    plan, _ = healed([*nodes, *train("n1", "n2", quorum=8)])
+    assert sum(hold["pods"] for hold in plan["holds"]) == 1
+
+
+def test_one_namespace_does_not_make_others_be_forgotten() -> None:
+    nodes = [lost("n1", gpu=1000), b.node("n2", gpu=1000)]
+    gangs = [
+        one
+        for number in range(102)
+        for one in (
+            b.pod_group(f"g{number}", 1),
+            b.pod(f"g{number}-0", gpu=1, group=f"g{number}", node="n1", owner=f"Job/g{number}"),
+        )
+    ]
+    plan = decide([*nodes, *gangs], None, LATER)
+    assert len(plan["memory"]["incidents"]) == 100
+    left = [one for one in plan["healing"] if one["rule"] == "none"]
+    assert [one["does"] for one in left] == ["too many other groups of its namespace are being healed"] * 2

@@ -256,7 +256,9 @@ class CycleRecord:
 
     def _as_healed(self, view: GroupView) -> GroupView:
         """What is told to leave by this Plan counts until it leaves, as all that is told to leave does."""
-        return as_healed(view, ()) if self.held_until(view.group.key) is not None else view
+        if self.held_until(view.group.key) is None:
+            return view
+        return as_healed(view, (), self.healing.had.get(view.group.key))
 
     def _new(self, view: GroupView) -> TriedGroup:
         avoided = self.healing.avoided.get(view.group.key, frozenset())

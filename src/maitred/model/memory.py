@@ -17,7 +17,7 @@ HOME = "maitred-system"
 """Where a dump has the objects of maitred. The scheduler that runs knows its own namespace."""
 MEMORY = "maitred-health"
 CONTENT = "record"
-MOST_INCIDENTS, MOST_SCORES = 500, 1_000
+MOST_INCIDENTS, MOST_OF_NAMESPACE, MOST_SCORES = 500, 100, 1_000
 LONGEST = 900_000
 """Characters. An API server takes objects of a little more than a megabyte."""
 Name = Annotated[str, msgspec.Meta(max_length=512)]
@@ -43,6 +43,8 @@ class Incident(Lean, frozen=True, omit_defaults=False):
     """by their UIDs,"""
     nodes: tuple[Name, ...] = ()
     """and their nodes; those too on which members were refused or ended."""
+    had: int | None = None
+    """How many members there were: room is kept for no more than these, as long as others are not created."""
     held_until: Timestamp | None = None
     """How long room is kept for those that take their places."""
     youngest: Timestamp | None = None

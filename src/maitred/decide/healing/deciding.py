@@ -46,6 +46,8 @@ class HealingOutcome:
     """The rows of nodes that broke under a group, by group: it is seated elsewhere if it can be."""
     healed: frozenset[str] = frozenset()
     """Groups that may have what is kept free for repairs."""
+    had: Mapping[str, int | None] = field(default_factory=dict)
+    """How many members groups had for which room is kept."""
 
 
 MOST_NAMED = 3
@@ -87,7 +89,8 @@ class _Healer:
         self.memory.scores = scores.scoring.kept()
         held = self._held()
         kept = [view for view in self.snapshot.hurt if view.group.key in held]
-        hurt = tuple(as_healed(view, lost.get(view.group.key, ())) for view in kept)
+        had = {key: self.memory.had(key) for key in held}
+        hurt = tuple(as_healed(one, lost.get(one.group.key, ()), had[one.group.key]) for one in kept)
         return HealingOutcome(
             tuple(decisions),
             self.memory.changed,
@@ -97,6 +100,7 @@ class _Healer:
             taints,
             self._avoided(),
             frozenset(one.group for one in self.memory.open),
+            had,
         )
 
     def _is_ours(self, view: GroupView) -> bool:
@@ -116,6 +120,8 @@ class _Healer:
             return self._left_alone(group, problem or self._why_nothing(group))
         if self.memory.begun(group.key) >= self.policy.healing.most:
             return self._left_alone(group, self._too_often())
+        if self.memory.is_full(group.view.group.key.partition("/")[0]):
+            return self._left_alone(group, "too many other groups of its namespace are being healed")
         if rule == "replace" and self._is_all_lost(group):
             rule = "restart"
         devices = self._devices(group.view) if group.below or rule == "restart" else 0

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from maitred.decide.healing.losses import HurtGroup
 from maitred.model.healing import FailureRule
-from maitred.model.memory import MOST_INCIDENTS, HealthMemory, Incident
+from maitred.model.memory import MOST_INCIDENTS, MOST_OF_NAMESPACE, HealthMemory, Incident
 
 WHOLE, OVER = "its quorum works again", "no place was found in time"
 
@@ -40,6 +40,16 @@ class Remembering:
     def is_open(self, group: str) -> bool:
         return any(one.is_open for one in self._of(group))
 
+    def had(self, group: str) -> int | None:
+        """How many members a group had when something failed under it; None where that was not kept."""
+        found = [one.had for one in self._of(group) if one.is_open]
+        return None if None in found else max((one for one in found if one is not None), default=None)
+
+    def is_full(self, namespace: str) -> bool:
+        """Whether so much is under way in a namespace that others might be forgotten for more of it."""
+        theirs = sum(one.group.partition("/")[0] == namespace for one in self.open)
+        return theirs >= MOST_OF_NAMESPACE or len(self.open) >= MOST_INCIDENTS
+
     def last(self, group: str) -> Incident:
         return max(self._of(group), key=lambda one: (one.is_open, one.begun))
 
@@ -63,6 +73,7 @@ class Remembering:
                 nodes=tuple(sorted({*(one.node for one in group.lost), *group.failed_on})),
                 held_until=until,
                 devices=devices,
+                had=_had(group),
                 youngest=_youngest(group) if rule == "restart" else None,
             )
         )
@@ -79,8 +90,17 @@ class Remembering:
     def changed(self) -> HealthMemory | None:
         """What is to be remembered from now on; None if that is what was."""
         kept = [one for one in self._incidents if one.is_open or one.begun > self._now - self._window]
-        found = replace(self._before, incidents=tuple(kept[-MOST_INCIDENTS:]), scores=self.scores)
+        over = len(kept) - MOST_INCIDENTS
+        ended = [one for one in kept if not one.is_open]
+        kept = [one for one in kept if one not in ended[:over]] if over > 0 else kept
+        found = replace(self._before, incidents=tuple(kept), scores=self.scores)
         return None if found == self._before else found
+
+
+def _had(group: HurtGroup) -> int:
+    """Failed pods count as far as others of the group have places: anyone may make pods that fail."""
+    there = len(group.view.running) + len(group.view.leaving_shapes)
+    return group.view.succeeded + there + min(len(group.failed), there)
 
 
 def _youngest(group: HurtGroup) -> datetime | None:

@@ -14,12 +14,15 @@ from maitred.cluster.snapshot import NO_INDEX, GroupView, LaterMembers
 from maitred.decide.healing.losses import LostMember, pod_of, without
 
 
-def as_healed(view: GroupView, lost: Sequence[LostMember]) -> GroupView:
-    """`lost` count no more, and the quorum is asked for as if all of it were there."""
+def as_healed(view: GroupView, lost: Sequence[LostMember], had: int | None = None) -> GroupView:
+    """`lost` count no more, and the quorum is asked for as if all of it were there; but for no more members
+    than there were, by what is remembered or seen: whoever may write a quorum may write any."""
     left = without(view, lost)
     if left.parts is not None or left.later is not None:
         return left  # of a tree, room is kept for the members that are there
-    shapes = _shapes(view, lost, left.missing - len(left.pods))
+    had = view.succeeded + len(view.running) + len(view.leaving_shapes) if had is None else had
+    most = had - left.succeeded - len(left.running)
+    shapes = _shapes(view, lost, min(left.missing, most) - len(left.pods))
     return replace(left, later=_standing_in(left, shapes)) if shapes else left
 
 
@@ -33,7 +36,7 @@ def _shapes(view: GroupView, lost: Sequence[LostMember], missing: int) -> list[i
         for member, shape in zip(view.running, running, strict=True)
         if pod_of(view, member.order[2]) in gone
     ]
-    every = Counter([*running, *view.shapes.tolist(), *view.leaving_shapes])
+    every = Counter([*running, *view.leaving_shapes])
     usual = [max(every, key=lambda shape: (every[shape], -shape))] if every else []
     return [*again, *view.leaving_shapes, *usual * missing][:missing]
 

@@ -106,6 +106,7 @@ class ReportFields:
             uids=pods,
             nodes=tuple(map(self._words.node, one.nodes)),
             held_until=one.held_until,
+            had=one.had,
             youngest=one.youngest,
             ended=one.ended,
             how=one.how,
