@@ -6,6 +6,7 @@ import pytest
 from maitred.decide.healing.judging import FEWEST_NAMESPACES
 from maitred.explain.health.naming import about
 from maitred.model.manifest import InputError
+from tests.decide.healing import lost, remembered
 from tests.explain.healths import OLD, RECENT, crew, failed, health_of, hurt, nodes, unwell
 from tests.explain.whys import situation_of
 from tests.oracle import builders as b
@@ -357,3 +358,21 @@ def test_an_unknown_name_is_refused_with_those_that_are_like_it() -> None:
     objects = [*nodes(), *crew("n0", "n1")]
     with pytest.raises(InputError, match=r"there is no node crow, and .*did you mean default/crew"):
         about(health_of(objects), situation_of(objects), "crow", "default")
+
+
+def test_what_the_scheduler_does_about_a_hurt_group_is_told_with_it() -> None:
+    found = health_of([lost("n0"), *nodes()[1:], *crew("n0", "n1", "n2")])
+    assert hurt(found).healing.startswith("room for 1 member is kept until ")
+    assert "no controller that would make it anew" in hurt(found).healing
+
+
+def test_a_group_that_nothing_is_decided_about_has_no_such_words() -> None:
+    found = health_of([*nodes(), *crew("n1", "n2", quorum=2), failed("crew-1x", "n1", group="crew", index=1)])
+    assert all(one.healing == "" for one in found.hurt)
+
+
+def test_lemons_are_named_with_their_last_failure_first() -> None:
+    score = {"node": "n1", "score": 2.0, "at": RECENT, "lemonSince": OLD, "evidence": ["first", "last"]}
+    memory = remembered(scores=[score, {"node": "n2", "score": 0.5, "at": RECENT}])
+    [one] = health_of([*nodes(), memory]).lemons
+    assert (one.node, one.tainted, one.evidence) == ("n1", False, ("last", "first"))

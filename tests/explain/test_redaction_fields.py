@@ -136,6 +136,7 @@ HIDDEN = {
     "VolumeSpec.volume_attributes_class_name",
     "VolumeSpec.volume_mode",
     "ContainerStatus.image",
+    "LemonNode.evidence",
     "NodeScore.evidence",
     "PodStatus.extended_resource_claim_status",
     "PodStatus.message",

@@ -228,7 +228,7 @@ def read_cluster(objects: Iterable[Any]) -> Cluster:
     for kind, doc in flatten(objects):
         api_group = doc.text("apiVersion").rpartition("/")[0]
         if kind in RAW and not api_group and doc.doc("metadata").text("name"):
-            cluster.raw.setdefault((kind, _key("Job" if kind == "ConfigMap" else kind, doc)), doc)
+            cluster.raw.setdefault((kind, _key(kind, doc)), doc)
         foreign = kind == "PodGroup" and api_group in FOREIGN_GROUPS
         if foreign or API_GROUPS.get(kind) == api_group:
             if well_formed(kind, api_group, doc):
@@ -468,7 +468,7 @@ def _put_taint_rule(cluster: Cluster, key: str, doc: Doc) -> None:
 
 
 SPACED = frozenset(
-    {"Pod", "PodGroup", "CompositePodGroup", "PodDisruptionBudget", "Job", WORKLOAD}
+    {"Pod", "PodGroup", "CompositePodGroup", "PodDisruptionBudget", "Job", "ConfigMap", WORKLOAD}
     | {"PersistentVolumeClaim", "ResourceClaim", "ResourceClaimTemplate"}
 )
 APIS = {

@@ -6,7 +6,8 @@
              "since": "...", "words": "does not answer", "more": "...", "groups": ["ns/g"],
                  "signals": [...]}],
  "hurt":   [{"group": "ns/g", "working": 3, "members": 4, "quorum": 4, "family": "Infrastructure",
-             "words": "...", "more": "...", "signals": [...]}],
+             "words": "...", "more": "...", "signals": [...], "healing": "..."}],
+ "lemons": [{"node": "r3-n07", "since": "...", "tainted": true, "evidence": ["..."]}],
  "unknown": [{"condition": "Foo", "status": "True", "nodes": 2, "node": "r1-n01"}],
  "ignored": [{"name": "ns/pod", "words": "..."}], "notes": []}
 """
@@ -57,6 +58,19 @@ class GroupHealth(Record, frozen=True):
     """The strongest first."""
     all_signals: int
     """How many there are, also those that are left out."""
+    healing: str = ""
+    """What the scheduler does about it, or why it does nothing; empty if it has nothing to decide."""
+
+
+class LemonNode(Record, frozen=True):
+    """A node that fails again and again."""
+
+    node: str
+    since: Timestamp
+    """When it was named."""
+    tainted: bool
+    evidence: tuple[str, ...] = ()
+    """Its last failures."""
 
 
 class UnknownCondition(Record, frozen=True):
@@ -89,6 +103,7 @@ class FleetHealth(Record, frozen=True):
     hurt: tuple[GroupHealth, ...] = ()
     elsewhere: int = 0
     """Groups that are hurt in namespaces that the reader may not see."""
+    lemons: tuple[LemonNode, ...] = ()
     unknown: tuple[UnknownCondition, ...] = ()
     ignored: tuple[Ignored, ...] = ()
     notes: tuple[str, ...] = ()

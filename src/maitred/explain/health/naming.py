@@ -22,7 +22,7 @@ def about(health: FleetHealth, situation: Situation, name: str, home: str) -> Fl
     return replace(health, about=f"group {key}", unwell=unwell, hurt=hurt, elsewhere=0, **NOTHING_ELSE)
 
 
-NOTHING_ELSE: dict[str, tuple[()]] = {"unknown": (), "ignored": ()}
+NOTHING_ELSE: dict[str, tuple[()]] = {"lemons": (), "unknown": (), "ignored": ()}
 """What is said of all, and not of the one that was asked about."""
 
 

@@ -7,10 +7,18 @@ from itertools import groupby
 
 from msgspec.structs import replace
 
+from maitred.decide.healing.deciding import heal
 from maitred.decide.healing.device_signals import DeviceSignals
 from maitred.decide.healing.judging import hard_faults, suspicion
 from maitred.decide.healing.members import HealthMembers, MemberReader, blamed
-from maitred.explain.health.answer import FleetHealth, GroupHealth, Ignored, NodeHealth, UnknownCondition
+from maitred.explain.health.answer import (
+    FleetHealth,
+    GroupHealth,
+    Ignored,
+    LemonNode,
+    NodeHealth,
+    UnknownCondition,
+)
 from maitred.explain.health.judged import group_health, node_health
 from maitred.explain.health.look import FleetLook
 from maitred.explain.health.members import MemberSurvey
@@ -19,6 +27,7 @@ from maitred.explain.why.names import Names
 from maitred.explain.why.seen import Seen
 from maitred.model.health.nodes import NodeReport, node_signals
 from maitred.model.health.signals import Signal
+from maitred.model.memory import NodeScore
 from maitred.model.policy import health_taints
 from maitred.model.words import moment
 
@@ -51,7 +60,8 @@ def health(situation: Situation, look: FleetLook) -> FleetHealth:
         nodes=int(situation.snapshot.nodes.alive.sum()),
         pods=len(look.pods),
         unwell=unwell_nodes(faults, groups),
-        hurt=hurt_groups(faults, groups),
+        hurt=hurt_groups(faults, groups, decided_about(situation)),
+        lemons=tuple(lemons(situation.snapshot.memory.scores)),
         unknown=tuple(unknown_conditions(reports))[:MOST_UNKNOWN],
         ignored=(*of_programs(on_nodes), *clocks.ignored, *unread(groups)),
         notes=look.notes,
@@ -154,12 +164,29 @@ def of_programs(on_nodes: Mapping[str, Sequence[Signal]]) -> list[Ignored]:
 # -- groups --------------------------------------------------------------------------------------------
 
 
+def decided_about(situation: Situation) -> dict[str, str]:
+    """What the scheduler does about groups, in words: by the same decision as its own."""
+    outcome = heal(situation.snapshot, situation.policy, situation.now, situation.scheduler)
+    return {one.group: one.does for one in outcome.decisions}
+
+
+def lemons(scores: Iterable[NodeScore]) -> Iterator[LemonNode]:
+    """The latest of their failures first."""
+    for one in sorted(scores, key=lambda one: one.node):
+        if one.lemon_since is not None:
+            yield LemonNode(one.node, one.lemon_since, one.tainted, tuple(reversed(one.evidence)))
+
+
 def hurt_groups(
-    faults: Mapping[str, Sequence[Signal]], groups: Iterable[HealthMembers]
+    faults: Mapping[str, Sequence[Signal]], groups: Iterable[HealthMembers], decided: Mapping[str, str]
 ) -> tuple[GroupHealth, ...]:
     """Those below their quorum first."""
     hard = hard_faults(faults)
-    found = [group_health(group, hard) for group in groups if group.is_hurt]
+    found = [
+        replace(group_health(group, hard), healing=decided.get(group.key, ""))
+        for group in groups
+        if group.is_hurt
+    ]
     return tuple(sorted(found, key=lambda one: (not one.below, one.group)))
 
 

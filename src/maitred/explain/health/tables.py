@@ -57,6 +57,10 @@ def fleet_lines(health: FleetHealth, width: int | None) -> Iterator[Text]:
         yield Text("Hurt groups", "bold")
         yield from aligned(group_rows(health), width)
         yield Text()
+    if health.lemons:
+        yield Text("Lemons", "bold")
+        yield from aligned(lemon_rows(health), width)
+        yield Text()
     if health.unknown or health.ignored:
         yield Text("Counts for nothing", "bold")
         yield from aligned(ignored_rows(health), width)
@@ -80,7 +84,17 @@ def group_rows(health: FleetHealth) -> Rows:
     for one in health.hurt[:MOST_ROWS]:
         working = Text(f"{one.working}/{one.members}", "red" if one.below else "")
         rows.append(("", one.group, working, str(one.quorum), sure(one), age(health, one.since), one.words))
+        if one.healing:
+            rows.append(("", "", "", "", "", "", one.healing))
     return [*rows, *rest(len(health.hurt), "group")]
+
+
+def lemon_rows(health: FleetHealth) -> Rows:
+    rows: Rows = [["", *header("NODE", "SINCE", "TAINTED", "LAST FAILURE")]]
+    for one in health.lemons[:MOST_ROWS]:
+        last = one.evidence[0] if one.evidence else "-"
+        rows.append(("", one.node, age(health, one.since), "yes" if one.tainted else "no", last))
+    return [*rows, *rest(len(health.lemons), "lemon")]
 
 
 def rest(total: int, noun: str) -> Iterator[Sequence[Cell]]:
@@ -158,6 +172,7 @@ def group_lines(health: FleetHealth, name: str, width: int | None) -> Iterator[T
         ("Why", one.words),
         ("Do", one.more),
     ]
+    facts += [("Healing", one.healing)] if one.healing else []
     yield from aligned(facts, width)
     yield from signal_lines(health, one.signals, width, one.all_signals)
 

@@ -7,7 +7,14 @@ left out; what was read from them, such as an XID, is told.
 
 from collections.abc import Collection
 
-from maitred.explain.health.answer import FleetHealth, GroupHealth, Ignored, NodeHealth, UnknownCondition
+from maitred.explain.health.answer import (
+    FleetHealth,
+    GroupHealth,
+    Ignored,
+    LemonNode,
+    NodeHealth,
+    UnknownCondition,
+)
 from maitred.model.health.signals import Signal
 
 TOLD_OF_NODES = (
@@ -45,6 +52,7 @@ def health_as_seen_by(health: FleetHealth, namespaces: Collection[str] | None) -
         unwell=tuple(_node(one, namespaces) for one in health.unwell),
         hurt=hurt,
         elsewhere=len(health.hurt) - len(hurt),
+        lemons=tuple(LemonNode(node=one.node, since=one.since, tainted=one.tainted) for one in health.lemons),
         unknown=tuple(
             UnknownCondition(condition=one.condition, status=one.status, nodes=one.nodes, node=one.node)
             for one in health.unknown
@@ -108,4 +116,5 @@ def _group(group: GroupHealth) -> GroupHealth:
         more=group.more,
         signals=tuple(one if one.pod else _of_node(one) for one in group.signals),
         all_signals=group.all_signals,
+        healing=group.healing,
     )
