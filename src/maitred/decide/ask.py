@@ -69,6 +69,12 @@ class Ask:
         """The same, if no node were kept free for others."""
         return replace(self, closed=frozenset()) if self.closed else self
 
+    def as_group(self) -> "Ask":
+        """The same without its parts, where it is a group in a tree of its own: that is found much sooner."""
+        branches = () if self.parts is None else self.parts.root.children
+        alone = len(branches) == 1 and branches[0].is_leaf and branches[0].topology == self.topology
+        return replace(self, parts=None) if alone else self
+
     @property
     def intricate(self) -> bool:
         """Whether it matters who sits where: members are cut in slices, or are parts of a tree."""

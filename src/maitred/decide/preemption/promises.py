@@ -205,7 +205,7 @@ class Promises:
     def room_for(self, trial: Trial, preemptor: Preemptor) -> Assignment:
         """Pods that are not there have no places of their own: where there is room for all of it, once those
         who leave have left."""
-        ask = only_quorum(preemptor.ask)
+        ask = only_quorum(preemptor.ask).as_group()
         self._wake_when_over(preemptor.view)
         found = attempt(self.once_left(trial), ask, self.context, self.context.steps())
         return [] if found is None else quorum_of(ask, found)
