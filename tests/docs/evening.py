@@ -36,7 +36,7 @@ ALWAYS_DIFFERENT = (
 """Times, ages and what is made up; columns are as wide as these. And what kubectl warns of all the time."""
 
 _SETTING = re.compile(r"(export|\.) .*")
-_LOOK = re.compile(r"(maitred sandbox floor|kubectl (get|describe))\b[^>]*")
+_LOOK = re.compile(r"(maitred (sandbox floor|health)|kubectl (get|describe))\b[^>]*")
 
 
 class Evening:
