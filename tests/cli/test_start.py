@@ -9,9 +9,11 @@ from click.testing import CliRunner
 
 from maitred import __version__
 from maitred.cli import VERBS, cli
+from tests.docs.console import ROOT
 
 HEAVY = ("msgspec", "numpy", "rich", "yaml")
 FULL = Path("/dev/full")
+THREADS = Path("/proc/self/task")
 
 
 def test_help_names_every_verb_and_every_verb_has_help() -> None:
@@ -35,6 +37,25 @@ def test_help_imports_nothing_heavy() -> None:
     program = f"import sys, maitred.cli; print([m for m in {HEAVY} if m in sys.modules])"
     shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert shown.stdout == "[]\n"
+
+
+@pytest.mark.skipif(not THREADS.exists(), reason="the system does not list threads")
+def test_numpy_starts_no_threads() -> None:
+    """They would wait at full load between products of a few columns: twice the CPU for the same decision."""
+    program = f"""if True:
+        import os, sys, maitred.cli
+        try:
+            maitred.cli.main()
+        finally:
+            print("numpy" in sys.modules, len(os.listdir("{THREADS}")))
+    """
+    shown = subprocess.run(
+        [sys.executable, "-c", program, "topology", "-f", ROOT / "examples/rack-bound"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert shown.stdout.splitlines()[-1] == "True 1"
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="the system has no disk that is always full")

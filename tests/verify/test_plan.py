@@ -439,3 +439,11 @@ def test_a_lone_pod_and_a_group_of_the_same_name() -> None:
     both = [entry("g", "Scheduled", 2, 2, 2), entry("g", "Scheduled", 1, 1, 1)]
     assert judged(objects, plan(binds, both)) == []
     assert judged(objects, plan(binds, both[:1])) == [7]
+
+
+def test_a_group_that_waits_and_one_of_the_same_name_that_runs() -> None:
+    """The Plan speaks only of the one that has members to decide."""
+    objects = [*NODES, pod_group("g", 2), *members("g", 2), pod("g", on="n1")]
+    binds = [bind("g-0", "n1", "g"), bind("g-1", "n2", "g")]
+    assert judged(objects, plan(binds, [entry("g", "Scheduled", 2, 2, 2)])) == []
+    assert judged(objects, plan(binds, [entry("g", "Scheduled", 1, 1, 1)])) == [2]

@@ -1,6 +1,7 @@
 """The command line: one module per verb, imported only when it is used, so that help comes at once."""
 
 import errno
+import os
 import sys
 from contextlib import suppress
 from importlib import import_module
@@ -69,6 +70,8 @@ def kubectl_plugin() -> None:
 
 
 def main(program: str = "maitred") -> None:
+    # Read when numpy is imported. A thread for each core would wait at full load between our small products.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if isinstance(sys.stdout, TextIOWrapper):
         # A label in a script that the terminal cannot show is no reason to fail.
         sys.stdout.reconfigure(errors="backslashreplace")

@@ -134,7 +134,7 @@ def judge_sharing(case: Case) -> Iterator[Breach]:
 def judge_gangs(case: Case) -> Iterator[Breach]:
     """Law 2: what a Plan binds, and whether its verdicts and counts say the same.
 
-    Where two groups share a name, an entry of the Plan could speak of either.
+    Of two groups that share a name, an entry could speak of the other if that has members to decide.
     """
     allowed = Counter(group.key for group in case.groups if case.allowed(group))
     for group in case.groups:
@@ -146,7 +146,7 @@ def judge_gangs(case: Case) -> Iterator[Breach]:
             yield breach(2, group.key, f"{bound} members are bound, but it is invalid: {group.problems[0]}")
         if bound and quorum is not None and not group.met(seats):
             yield breach(2, group.key, f"{bound} bound: {placed} of a quorum of {quorum}")
-        if allowed[group.key] <= 1:
+        if allowed[group.key] == case.allowed(group):
             for entry in case.entries.get(group.key, []):
                 counts = {"members": size, "placed": placed, "quorum": quorum}
                 for name, number in counts.items():

@@ -92,21 +92,23 @@ class _Sets:
 
     def _prices(self) -> Ints:
         """The five parts of the price of every set."""
-        units, pool, bits = self.units, self.pool, self.bits
-        violations = np.zeros(len(bits), dtype=np.int64)
-        for guard in units.guards:
-            violations += np.maximum(self._sums(guard.counts[pool]) - guard.allowed, 0)
-        highest = np.full(len(bits), np.iinfo(np.int64).min)
-        for priority in np.unique(units.priority[pool]).tolist():
-            highest[self._sums(units.priority[pool] == priority) > 0] = priority
-        steps = self._sums(units.work[pool]) // STEP
-        return np.array(
-            [violations, highest, steps, self._sums(np.ones_like(pool)), self._sums(units.size[pool])]
-        )
+        units, pool, guards = self.units, self.pool, self.units.guards
+        priorities = np.unique(units.priority[pool]).tolist()
+        amounts = [units.work[pool], np.ones_like(pool), units.size[pool]]
+        amounts += [guard.counts[pool] for guard in guards]
+        amounts += [units.priority[pool] == priority for priority in priorities[1:]]
+        work, count, size, *sums = self._sums(amounts)
+        violations = np.zeros_like(count)
+        for guard, broken in zip(guards, sums, strict=False):
+            violations += np.maximum(broken - guard.allowed, 0)
+        highest = np.full_like(count, priorities[0])
+        for priority, having in zip(priorities[1:], sums[len(guards) :], strict=True):
+            highest[having > 0] = priority
+        return np.array([violations, highest, work // STEP, count, size])
 
-    def _sums(self, amounts: Ints | Mask) -> Ints:
-        """What each set comes to. In floats, which are quicker, and as true to 9e15."""
-        return (self.bits @ amounts.astype(np.float64)).astype(np.int64)
+    def _sums(self, amounts: Sequence[Ints | Mask]) -> Ints:
+        """What each set comes to, of each amount. In floats, which are quicker, and as true to 9e15."""
+        return (np.array(amounts, dtype=np.float64) @ self.bits.T).astype(np.int64)
 
     def _by_ties(self, part: Ints, price: Ints) -> Iterator[Mask]:
         """Sets of one price by age and name."""

@@ -304,7 +304,9 @@ class Units:
         for _, tied in groupby(sorted(range(len(sets)), key=ages.__getitem__), key=ages.__getitem__):
             places = list(tied)
             if any(not np.array_equal(sets[place], sets[places[0]]) for place in places[1:]):
-                places.sort(key=lambda place: sorted(self._called(sets[place]).values()))
+                called = self._called(np.unique(np.concatenate([sets[place] for place in places])))
+                names = {place: sorted(called[unit] for unit in sets[place].tolist()) for place in places}
+                places.sort(key=names.__getitem__)
             found += places
         return found
 
