@@ -235,7 +235,7 @@ def _lost_pod(one: LostMember, rule: FailureRule, shrinks: bool, restarts: bool)
     elif rule == "hold":
         why = f"{ON_FAILURE} is hold: Kubernetes deletes it"
     elif not one.owned:
-        why = "it has no controller that would make it anew: delete it yourself"
+        why = "no controller would recreate it: delete it yourself"
     elif not one.node_exists:
         why = "its node does not exist any more: Kubernetes deletes it within a minute"
     return LostPod(one.pod, one.uid, one.node, not why, why)
@@ -259,7 +259,7 @@ def _does(
             f"if its owner waits for {' and '.join(group.unfenced[:MOST_NAMED])}: fence the node, with the "
             f"taint {OUT_OF_SERVICE}, or delete the Node"
         )
-    return "; ".join(said) or "its owner makes the missing members anew"
+    return "; ".join(said) or "its owner recreates the missing members"
 
 
 def _at(time: datetime | None) -> str | None:
