@@ -496,23 +496,49 @@ def test_evicting_one_part_of_a_tree_that_need_not_leave_whole_leaves_the_others
 # ---- trees of any size
 
 
-def wide(parts: int) -> list[Obj]:
-    made = [one for number in range(parts) for one in part(f"p{number}", 1, 1)]
-    return [*(node(f"n{number}", 100, pods=110) for number in range(12)), composite("root", parts), *made]
+def wide(parts: int, quorum: int | None = None, sizes: tuple[int | str, ...] = (1,)) -> list[Obj]:
+    """On 12 nodes with room for 1,200 of the smallest."""
+    made = [one for number in range(parts) for one in part(f"p{number}", 1, 1, sizes[number % len(sizes)])]
+    nodes = [node(f"n{number}", 100, pods=110) for number in range(12)]
+    return [*nodes, composite("root", quorum or parts), *made]
 
 
 def test_a_tree_may_have_more_parts_than_functions_may_call_each_other() -> None:
-    plan = decide(wide(1_100))
+    plan = decide(wide(1_100, sizes=(1, "999m")))
     assert verdict(plan, "default/root") == "Scheduled"
     assert len(plan["binds"]) == 1_100
+
+
+@pytest.mark.parametrize("quorum", [1_000, 600])
+def test_a_tree_of_a_thousand_parts_that_are_alike_is_seated_within_the_budget_of_a_cycle(
+    quorum: int,
+) -> None:
+    scope = Scope(rotation=Rotation(BUDGET, ()))
+    policy = Policy(search=Search(steps=BUDGET))
+    plan = Verdicts(run(snapshot_of(wide(1_000, quorum)), policy, NOW, scope)).plan()
+    assert (plan.groups[0].verdict, len(plan.binds)) == ("Scheduled", 1_000)
+
+
+def test_seats_for_members_that_are_alike_go_to_whole_parts() -> None:
+    """Seven seats: two parts of three, which the tree needs, and no part of the third."""
+    plan = checked([node("n1", 7), composite("root", 2), *(one for n in "abc" for one in part(n, 3, 3))])
+    assert seated(plan) == ["a-0", "a-1", "a-2", "b-0", "b-1", "b-2"]
+
+
+def test_seats_for_members_that_are_alike_go_to_the_parts_that_take_fewest_first() -> None:
+    """Six seats: the two smaller parts make the quorum; the members above it come last."""
+    large, small, mean = part("a", 5, 5), part("b", 1, 2), part("c", 3, 3)
+    plan = checked([node("n1", 6), composite("root", 2), *large, *small, *mean])
+    assert seated(plan) == ["b-0", "b-1", "c-0", "c-1", "c-2"]
 
 
 def test_a_tree_of_thousands_of_parts_does_not_outlast_the_budget_of_a_cycle() -> None:
     """What is looked at once the budget is used up costs others their time."""
     scope = Scope(rotation=Rotation(BUDGET, ()))
     spent = []
-    for parts in (300, 1_200):
-        verdicts = Verdicts(run(snapshot_of(wide(parts)), Policy(search=Search(steps=BUDGET)), NOW, scope))
+    for parts in (300, 1_100):
+        objects = wide(parts, sizes=(1, "999m"))
+        verdicts = Verdicts(run(snapshot_of(objects), Policy(search=Search(steps=BUDGET)), NOW, scope))
         assert verdicts.plan().groups[0].verdict == "Waiting"
         spent.append(verdicts.record.context.meter.spent)
     assert spent[1] < 1.5 * spent[0]

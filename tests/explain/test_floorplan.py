@@ -111,6 +111,12 @@ FULL = "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."
         ([pod("p0", "a", "n1", "Succeeded"), pod("p1", "a", "n1")], "Scheduled", "2/2", ""),
         ([pod("p0", "a", "n1", "Succeeded"), pod("p1", "a", "n1", "Succeeded")], "Finished", "2/2", ""),
         (
+            [pod("p0", "a", "n1", "Succeeded")],
+            "Finished",
+            "1/1",
+            "1 of the 2 needed members succeeded; the others are gone",
+        ),
+        (
             [pod("p0", "a", "n1", "Failed"), pod("p1", "a", "n1", "Failed")],
             "Waiting",
             "0/0",

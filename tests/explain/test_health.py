@@ -363,7 +363,7 @@ def test_an_unknown_name_is_refused_with_those_that_are_like_it() -> None:
 def test_what_the_scheduler_does_about_a_hurt_group_is_told_with_it() -> None:
     found = health_of([lost("n0"), *nodes()[1:], *crew("n0", "n1", "n2")])
     assert hurt(found).healing.startswith("room for 1 member is kept until ")
-    assert "no controller that would make it anew" in hurt(found).healing
+    assert "no controller would recreate it" in hurt(found).healing
 
 
 def test_a_group_that_nothing_is_decided_about_has_no_such_words() -> None:

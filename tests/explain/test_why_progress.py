@@ -192,6 +192,15 @@ def test_a_group_that_has_finished() -> None:
     )
 
 
+def test_a_group_that_has_finished_without_members_that_are_gone() -> None:
+    objects = [b.node("n0"), b.pod_group("crew", 2), ended(0, "Succeeded")]
+    answer = why_of(objects, seen=seen_of(objects))
+    assert answer.summary == (
+        "default/crew has finished: 1 of the 2 members that it needs succeeded, the last at "
+        "2026-01-31T11:00:00Z; the others are gone"
+    )
+
+
 def test_a_group_that_has_failed() -> None:
     objects = [b.node("n0"), b.pod_group("crew", 2), ended(0, "Succeeded"), ended(1, "Failed", 3)]
     answer = why_of(objects, seen=seen_of(objects))

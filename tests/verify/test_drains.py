@@ -94,7 +94,7 @@ def on_other_nodes(objects: list[Obj], plan: Obj) -> None:
         (in_part, "would stay, which break with it"),
         (without_room, "room for 0 of 2 is kept"),
         (before_its_checkpoint, "neither the time of a checkpoint"),
-        (without_owners, "nobody would make it anew"),
+        (without_owners, "no controller would recreate it"),
         (on_other_nodes, "nothing of it is on nodes"),
     ],
 )

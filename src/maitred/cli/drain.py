@@ -78,7 +78,7 @@ class Wish:
     show_default=True,
     help="Cordon the nodes, for all schedulers, before the first pod leaves.",
 )
-@click.option("--force", is_flag=True, help="Also delete pods without a controller, which nobody makes anew.")
+@click.option("--force", is_flag=True, help="Also delete pods without a controller, which are not recreated.")
 @click.option("--list", "listing", is_flag=True, help="List the requests and how far they are.")
 @click.option("--cancel", metavar="NAME", help="Take back a request. Pods that have left do not come back.")
 @cluster_options

@@ -61,6 +61,8 @@ class TreeSeating:
     def seat(self, within: Mask) -> Assignment | None:
         """Seats for the quorum of the tree and as many more as fit. The trial is left as it was."""
         root, checkpoint = self.parts.root, self.trial.checkpoint()
+        if self._members_may_change_seats():
+            return self._handed_out(within) if root.met(self._possible) else None
         if root.met(self._counts):
             self._own = Steps(self.steps.left, meter=self.steps.meter)
             self._extend(root, within)
@@ -71,6 +73,64 @@ class TreeSeating:
         if found is None and self._own.exhausted:
             self.steps.exhausted = True
         return found
+
+    # -- members that are alike, in parts that may be anywhere -------------------------------------------
+
+    def _members_may_change_seats(self) -> bool:
+        """Whether it makes no difference who sits where, but for how many sit in each part."""
+        return len(self.ask.distinct) == 1 and self._parts_may_be_anywhere()
+
+    def _parts_may_be_anywhere(self) -> bool:
+        return not (self.bound_to_levels and self.parts.has_wishes())
+
+    def _handed_out(self, within: Mask) -> Assignment | None:
+        """Seats are looked for as for one group, which is as quick for a thousand parts as for one. They are
+        handed out to parts: first to those with which the quorum of the tree takes fewest."""
+        found = self._as_one_group(within)
+        rows = [row for _, row in found or ()]
+        return list(zip(self._first_to_sit(len(rows)), rows, strict=False)) or None
+
+    def _as_one_group(self, within: Mask) -> Assignment | None:
+        ask = replace(self.ask, parts=None)
+        return seat_within(self.trial, ask, within, self.context, self.steps, self.waiver)
+
+    def _first_to_sit(self, seats: int) -> list[int]:
+        """The members that so many seats are for."""
+        counts, members = list(self._counts), list[int]()
+
+        def sit(leaf: Branch, count: int) -> None:
+            begun = counts[leaf.leaf] - self._counts[leaf.leaf]
+            taken = self._members.get(leaf.leaf, [])[begun : begun + count]
+            counts[leaf.leaf] += len(taken)
+            members.extend(taken)
+
+        def meet(branch: Branch) -> None:
+            if branch.is_leaf:
+                sit(branch, branch.lacking(counts))
+                return
+            open_ = [
+                child for child in branch.children if child.met(self._possible) and not child.met(counts)
+            ]
+            open_.sort(key=lambda child: child.lacking(counts))
+            for child in open_[: max(0, branch.quorum - branch.counted(counts))]:
+                meet(child)
+
+        def extend(branch: Branch) -> None:
+            if branch.is_leaf:
+                sit(branch, seats - len(members))
+                return
+            for child in branch.children:
+                if child.met(self._possible) and child.lacking(counts) <= seats - len(members):
+                    meet(child)
+            for child in branch.children:
+                if child.met(counts):
+                    extend(child)
+
+        meet(self.parts.root)
+        extend(self.parts.root)
+        return members
+
+    # -- everybody, or the quorum ------------------------------------------------------------------------
 
     def _everyone(self, within: Mask, checkpoint: int) -> Assignment | None:
         self._own = Steps(self.steps.left // SHARE, meter=self.steps.meter)
@@ -92,11 +152,8 @@ class TreeSeating:
                 break
         if best is not None:
             return best
-        if self.parts.needs_everyone() and not (self.bound_to_levels and self.parts.has_wishes()):
-            # It makes no difference who is in which part: they can be seated as one group.
-            return seat_within(
-                self.trial, replace(self.ask, parts=None), within, self.context, self.steps, self.waiver
-            )
+        if self.parts.needs_everyone() and self._parts_may_be_anywhere():
+            return self._as_one_group(within)
         return None if self._is_proof(within) else self._search(within)
 
     def _taken_back(self, checkpoint: int) -> Assignment:

@@ -429,6 +429,9 @@ def outcome_of_ended(
     if everyone and all(member.standing in ("succeeded", "failed") for member in everyone):
         if quorum <= 1 or len(placed) >= quorum:
             return "Finished", f"{counted(failed, 'member')} failed" if failed else ""
+        if not failed:
+            gone = f"{len(placed)} of the {quorum} needed members succeeded; the others are gone"
+            return "Finished", gone
         return "Waiting", f"Members: {counted(failed, 'member')} failed and not replaced yet"
     return ("Finished", "leaving") if everyone and not staying and pod_group is None else None
 

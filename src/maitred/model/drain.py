@@ -16,6 +16,7 @@ import msgspec
 from maitred.model.memory import CONTENT, HOME, LONGEST, MemoryObject
 from maitred.model.meta import CUT_TO, Lean, ObjectMeta, Timestamp
 from maitred.model.selector import Labels
+from maitred.model.times import after
 from maitred.model.words import counted, moment
 
 RECORD, DRAIN = "maitred.dev/record", "drain"
@@ -133,7 +134,7 @@ class Drain:
     def is_over(self, now: datetime) -> bool:
         """Whether the request need not be kept any more."""
         done = self.progress.done
-        return done is not None and max(done, self.request.by) + KEPT <= now
+        return done is not None and after(max(done, self.request.by), KEPT) <= now
 
 
 def drains_of(kept: Iterable[MemoryObject]) -> tuple[tuple[Drain, ...], tuple[str, ...]]:

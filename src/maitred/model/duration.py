@@ -1,6 +1,7 @@
 """Durations as people write them: 90s, 10m, 1h30m, 2d."""
 
 import re
+from datetime import timedelta
 from functools import lru_cache
 
 _UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
@@ -20,3 +21,8 @@ def milliseconds(text: str) -> int | None:
         return None
     total = sum(round(float(number) * _UNITS[unit]) for number, unit in _PART.findall(text))
     return total if total <= LONGEST else None
+
+
+def span(text: str) -> timedelta:
+    """Nothing, for what is no duration."""
+    return timedelta(milliseconds=milliseconds(text) or 0)

@@ -1,10 +1,8 @@
 """Small pieces of every message."""
 
-from datetime import UTC, datetime
 from functools import lru_cache
 
-LAST_SECOND = 253_402_300_799
-"""Of the year 9999, after which there are no dates."""
+from maitred.model.times import at_second
 
 
 def counted(number: int, noun: str) -> str:
@@ -21,5 +19,4 @@ def printable(text: str) -> str:
 @lru_cache(maxsize=4096)
 def moment(seconds: int) -> str:
     """A time since 1970 as RFC 3339 has it."""
-    found = datetime.fromtimestamp(min(seconds, LAST_SECOND), UTC)
-    return found.isoformat(timespec="seconds").replace("+00:00", "Z")
+    return at_second(seconds).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -121,7 +121,7 @@ def _faults(case: Case, eviction: Eviction, homes: dict[Pod, Household]) -> Iter
     if stays(pod):
         yield "it belongs to its node"
     if pod.controller is None and not request.force:
-        yield "nobody would make it anew"
+        yield "no controller would recreate it"
     gone = {one.pod.key for one in case.evictions}
     left = sorted(one.key for one in kin if one.key not in gone)
     if left:

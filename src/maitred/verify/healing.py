@@ -121,7 +121,7 @@ def _wrongly_deleted(case: Case, entry: Doc, said: Doc) -> Iterator[str]:
     if group.key != entry.text("group"):
         yield f"it is a member of {group.key}"
     if pod.controller is None:
-        yield "nobody would make it anew"
+        yield "no controller would recreate it"
     if entry.text("rule") in IDLE_RULES:
         yield f"the rule is {entry.text('rule')}"
     if pod not in _lost(case, group):

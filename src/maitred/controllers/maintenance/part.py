@@ -108,7 +108,7 @@ class MaintenancePart:
     def _note(self, name: str, decision: DrainDecision, progress: DrainProgress) -> None:
         """Decisions see it from now on."""
         if decision.done:
-            log.info("drain request %s is done: nobody is left", decision.name)
+            log.info("drain request %s is done: no pod is left to move", decision.name)
         is_under_way = name in self._wanted
         self._wanted[name] = text = str(progress)
         self._known[name] = {**self._known[name], PROGRESS: text}

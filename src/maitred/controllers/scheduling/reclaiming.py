@@ -42,7 +42,7 @@ class ClaimRepair:
     async def _reclaim(self, key: str) -> None:
         outcome = await self._devices.reclaim(key)
         if isinstance(outcome, Done):
-            log.info("claim %s: nobody uses what it was given, so it was given back", key)
+            log.info("claim %s: no pod uses its devices, so they were freed", key)
         else:
             log.warning("claim %s could not be given back: %s", key, outcome.message)
             if isinstance(outcome, Unknown):

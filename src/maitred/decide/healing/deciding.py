@@ -7,7 +7,7 @@ member of it.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.decide.healing.faults import node_faults
@@ -17,12 +17,13 @@ from maitred.decide.healing.remembering import Remembering
 from maitred.decide.healing.restarting import SUSPENDED, owner_of, restart_of
 from maitred.decide.healing.scores import Scoring
 from maitred.decide.healing.stand_ins import as_healed
-from maitred.model.duration import milliseconds
+from maitred.model.duration import span
 from maitred.model.healing import NO_WISH, ON_FAILURE, FailureRule
 from maitred.model.memory import HealthMemory, Incident
 from maitred.model.plan import HealingDecision, LostPod, NodeTaint, Restart
 from maitred.model.policy import Policy, is_device
 from maitred.model.suspending import TopOwner
+from maitred.model.times import after
 from maitred.model.words import counted, moment
 
 WITH_ALL = "it is stopped with all the others"
@@ -68,7 +69,7 @@ class _Healer:
     def __init__(self, snapshot: Snapshot, policy: Policy, now: datetime, scheduler: str | None) -> None:
         self.snapshot, self.policy, self.now, self.scheduler = snapshot, policy, now, scheduler
         self.losses = Losses(snapshot, policy, now)
-        self.memory = Remembering(snapshot.memory, now, _span(policy.healing.window))
+        self.memory = Remembering(snapshot.memory, now, span(policy.healing.window))
 
     def heal(self) -> HealingOutcome:
         decisions = list[HealingDecision]()
@@ -154,7 +155,7 @@ class _Healer:
     def _hold_end(self, group: HurtGroup, rule: FailureRule) -> datetime | None:
         """Room is kept for the missing quorum only; of a group that is stopped, all of it is missing."""
         keeps = group.below or rule == "restart"
-        return self.now + _span(self.policy.healing.hold) if keeps else None
+        return after(self.now, span(self.policy.healing.hold)) if keeps else None
 
     def _why_nothing(self, group: HurtGroup) -> str:
         if group.by_hardware:
@@ -234,7 +235,7 @@ def _lost_pod(one: LostMember, rule: FailureRule, shrinks: bool, restarts: bool)
     elif rule == "hold":
         why = f"{ON_FAILURE} is hold: Kubernetes deletes it"
     elif not one.owned:
-        why = "it has no controller that would make it anew: delete it yourself"
+        why = "no controller would recreate it: delete it yourself"
     elif not one.node_exists:
         why = "its node does not exist any more: Kubernetes deletes it within a minute"
     return LostPod(one.pod, one.uid, one.node, not why, why)
@@ -258,12 +259,8 @@ def _does(
             f"if its owner waits for {' and '.join(group.unfenced[:MOST_NAMED])}: fence the node, with the "
             f"taint {OUT_OF_SERVICE}, or delete the Node"
         )
-    return "; ".join(said) or "its owner makes the missing members anew"
+    return "; ".join(said) or "its owner recreates the missing members"
 
 
 def _at(time: datetime | None) -> str | None:
     return None if time is None else moment(int(time.timestamp()))
-
-
-def _span(text: str) -> timedelta:
-    return timedelta(milliseconds=milliseconds(text) or 0)

@@ -16,11 +16,12 @@ from maitred.cluster.nodes import Codes
 from maitred.cluster.snapshot import Snapshot
 from maitred.decide.healing.scores import Scoring
 from maitred.decide.levels import codes_of, key_of_level
-from maitred.model.duration import milliseconds
+from maitred.model.duration import span
 from maitred.model.memory import NodeScore
 from maitred.model.node import LEMON, LEMON_EFFECT
 from maitred.model.plan import NodeTaint
 from maitred.model.policy import Policy
+from maitred.model.times import after
 
 ONE_IN = 10
 RELEASED_AT = 0.5
@@ -51,7 +52,7 @@ class Lemonade:
         """`actual` are the nodes that are tainted now."""
         self.scoring, self.snapshot, self.policy, self.actual = scoring, snapshot, policy, actual
         self.lemons, self.now = policy.healing.lemons, scoring.now
-        self._release = timedelta(milliseconds=milliseconds(self.lemons.release) or 0)
+        self._release = span(self.lemons.release)
 
     def taints(self) -> tuple[NodeTaint, ...]:
         """Names and releases lemons, and says which taints are to be added or removed."""
@@ -139,9 +140,9 @@ class Lemonade:
         """When time alone releases a lemon."""
         for one in self.scoring.by_node.values():
             if one.lemon_since is not None:
-                decayed = self.scoring.decay.until(one, RELEASED_AT * self.lemons.above) + A_MOMENT
+                decayed = after(self.scoring.decay.until(one, RELEASED_AT * self.lemons.above), A_MOMENT)
                 lasts = any(not fault.over for fault in one.faults)
-                yield decayed if lasts else min(decayed, one.at + self._release)
+                yield decayed if lasts else min(decayed, after(one.at, self._release))
 
     def _why_released(self, one: NodeScore) -> str:
         if not self.lemons.taint:

@@ -16,7 +16,7 @@ from maitred.cluster.snapshot import NO_GROUP, GroupView, Occupant, ReportedPod,
 from maitred.decide.healing.device_signals import DeviceSignals
 from maitred.decide.healing.judging import HARD, FaultVerdict, hard_faults, verdict_of
 from maitred.decide.healing.members import HealthMembers, MemberLook, MemberReader
-from maitred.model.duration import milliseconds
+from maitred.model.duration import span
 from maitred.model.health.nodes import node_signals
 from maitred.model.health.pods import pod_signals
 from maitred.model.health.signals import Signal
@@ -24,6 +24,7 @@ from maitred.model.health.tables import LOSING
 from maitred.model.meta import key_of
 from maitred.model.pod import Pod
 from maitred.model.policy import Policy, health_taints
+from maitred.model.times import after
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ class Losses:
 
     @cached_property
     def _grace(self) -> timedelta:
-        return timedelta(milliseconds=milliseconds(self.policy.healing.grace) or 0)
+        return span(self.policy.healing.grace)
 
     @cached_property
     def _silent_since(self) -> dict[str, list[datetime | None]]:
@@ -110,7 +111,7 @@ class Losses:
         said = [one for one in since if one is not None]
         if not said:
             return False
-        due = min(said) + self._grace
+        due = after(min(said), self._grace)
         if due > self.now:
             self.soon.append(due)
         return due <= self.now

@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Set
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
 from maitred.decide.healing.losses import HurtGroup
 from maitred.model.healing import FailureRule
 from maitred.model.memory import MOST_INCIDENTS, MOST_OF_NAMESPACE, HealthMemory, Incident
+from maitred.model.times import after, at_second, before
 
 WHOLE, OVER = "its quorum works again", "no place was found in time"
 
@@ -18,6 +19,7 @@ class Remembering:
 
     def __init__(self, memory: HealthMemory, now: datetime, window: timedelta) -> None:
         self._before, self._now, self._window = memory, now, window
+        self._old = before(now, window)
         self._incidents = list(memory.incidents)
         self.scores = memory.scores
 
@@ -30,7 +32,7 @@ class Remembering:
 
     def begun(self, group: str) -> int:
         """How often something was done for a group of late."""
-        return sum(one.begun > self._now - self._window for one in self._of(group))
+        return sum(one.begun > self._old for one in self._of(group))
 
     def open_until(self, group: str) -> datetime | None:
         """How long room is kept for a group; None if nothing is open, or nothing is kept."""
@@ -83,13 +85,13 @@ class Remembering:
         for place, one in enumerate(self._incidents):
             if one.is_open and one.group in whole:
                 self._incidents[place] = replace(one, ended=self._now, how=WHOLE, is_whole=True)
-            elif one.is_open and (one.held_until or one.begun + self._window) <= self._now:
+            elif one.is_open and (one.held_until or after(one.begun, self._window)) <= self._now:
                 self._incidents[place] = replace(one, ended=self._now, how=OVER)
 
     @property
     def changed(self) -> HealthMemory | None:
         """What is to be remembered from now on; None if that is what was."""
-        kept = [one for one in self._incidents if one.is_open or one.begun > self._now - self._window]
+        kept = [one for one in self._incidents if one.is_open or one.begun > self._old]
         over = len(kept) - MOST_INCIDENTS
         ended = [one for one in kept if not one.is_open]
         kept = [one for one in kept if one not in ended[:over]] if over > 0 else kept
@@ -106,4 +108,4 @@ def _had(group: HurtGroup) -> int:
 def _youngest(group: HurtGroup) -> datetime | None:
     """By the clock of the API server. None if the members do not say it."""
     created = max((member.order[1] for member in group.view.running), default=math.inf)
-    return datetime.fromtimestamp(created, UTC) if math.isfinite(created) else None
+    return at_second(created) if math.isfinite(created) else None

@@ -13,9 +13,10 @@ from operator import is_
 from msgspec.structs import replace
 
 from maitred.decide.healing.faults import NodeFault, evidence
-from maitred.model.duration import milliseconds
+from maitred.model.duration import span
 from maitred.model.memory import MOST_SCORES, CountedFault, NodeScore
 from maitred.model.policy import LemonRules
+from maitred.model.times import after, before
 from maitred.model.words import moment
 
 HOUR = timedelta(hours=1)
@@ -29,7 +30,7 @@ class Decay:
     """By how much a score is less after some time."""
 
     def __init__(self, lemons: LemonRules) -> None:
-        self._half_life = timedelta(milliseconds=milliseconds(lemons.half_life) or 0)
+        self._half_life = span(lemons.half_life)
 
     def now(self, score: float, at: datetime, now: datetime) -> float:
         """A clock that was set back makes nothing older, and nothing worse."""
@@ -41,7 +42,7 @@ class Decay:
         """When it will have come down to that."""
         if one.score <= least:
             return one.at
-        return one.at + self._half_life * math.log2(one.score / least)
+        return after(one.at, self._half_life * math.log2(one.score / least))
 
 
 class Scoring:
@@ -73,7 +74,7 @@ class Scoring:
             faults[key] = replace(faults[key], over=True)
         for one in fresh:
             faults[one.key] = CountedFault(one.what, self.now, one.weight, one.device)
-        old = self.now - HOUR
+        old = before(self.now, HOUR)
         left = tuple(one for _, one in sorted(faults.items()) if not one.over or one.at > old)
         self.by_node[known.node] = self._counted(replace(known, faults=left), fresh)
 
@@ -88,7 +89,7 @@ class Scoring:
         """Within one hour only what is worse than the rest adds to it."""
         heaviest = max((one.weight for one in fresh), default=0.0)
         hour, counted = known.hour, known.counted
-        if hour is None or not hour <= self.now < hour + HOUR:
+        if hour is None or not hour <= self.now < after(hour, HOUR):
             hour, counted = self.now, 0.0
         gain = heaviest - counted
         if gain <= 0:

@@ -20,8 +20,9 @@ from maitred.decide.maintenance.moving import MoveSearch, Moving
 from maitred.decide.maintenance.receipts import maintenance_evictions
 from maitred.decide.preemption.promises import Promises
 from maitred.model.drain import MOST_MOVES, Drain, DrainMove, DrainProgress, MovedGroup
-from maitred.model.duration import milliseconds
+from maitred.model.duration import span
 from maitred.model.plan import DrainDecision, Eviction
+from maitred.model.times import after
 
 LOOK_AGAIN = timedelta(seconds=10)
 """While anybody is left: a checkpoint that was written, or a budget that allows more, wakes nobody."""
@@ -149,7 +150,7 @@ class Maintenance:
             return move
         if move.groups and all(self._is_back(group.key) for group in move.groups):
             return replace(move, ended=self.now, how=WHOLE)
-        if (move.held_until or move.begun + self._hold) <= self.now:
+        if (move.held_until or after(move.begun, self._hold)) <= self.now:
             return replace(move, ended=self.now, how=OVER if move.groups else "")
         return move
 
@@ -172,7 +173,7 @@ class Maintenance:
             pods=len(mover.pods),
             uids=uids,
             groups=groups,
-            held_until=self.now + self._hold if kept else None,
+            held_until=after(self.now, self._hold) if kept else None,
             work_lost_device_hours=mover.timing.lost_now,
         )
 
@@ -195,7 +196,7 @@ class Maintenance:
 
     @cached_property
     def _hold(self) -> timedelta:
-        return timedelta(milliseconds=milliseconds(self.context.policy.healing.hold) or 0)
+        return span(self.context.policy.healing.hold)
 
     @cached_property
     def _whole(self) -> Mapping[str, bool]:

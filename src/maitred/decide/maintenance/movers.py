@@ -47,7 +47,7 @@ class LeavingUnit:
         named = "it" if self.bare == (self.name,) else ", ".join(self.bare[:NAMES_SHOWN])
         more = f" and {len(self.bare) - NAMES_SHOWN} more" if len(self.bare) > NAMES_SHOWN else ""
         them = "it" if len(self.bare) == 1 else "them"
-        return f"nobody would make {named}{more} anew: delete {them}, or use --force"
+        return f"no controller would recreate {named}{more}: delete {them}, or use --force"
 
     @property
     def groups(self) -> list[GroupView]:

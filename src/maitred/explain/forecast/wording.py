@@ -1,7 +1,6 @@
 """Estimates in words: the range, and what it rests on."""
 
 from collections import Counter
-from datetime import UTC, datetime
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from maitred.explain.forecast.runs import NEVER
 from maitred.explain.forecast.starting_point import StartingPoint
 from maitred.model.plan import GroupVerdict
 from maitred.model.policy import is_device
+from maitred.model.times import at_second
 from maitred.model.words import counted
 
 MINUTE = 60.0
@@ -85,7 +85,7 @@ def span(now: float, earliest: float, latest: float) -> str:
 def clock(at: float, beside: float) -> str:
     if at == NEVER:
         return ""
-    moment, known = datetime.fromtimestamp(at, UTC), datetime.fromtimestamp(beside, UTC)
+    moment, known = at_second(at), at_second(beside)
     return moment.strftime("%H:%M" if moment.date() == known.date() else "%Y-%m-%d %H:%M")
 
 

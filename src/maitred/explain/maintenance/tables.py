@@ -59,7 +59,7 @@ def reason_lines(plan: DrainPlan, width: int | None) -> Iterator[Text]:
             words = f"it {one.protection}; maintenance is no preemption, so it leaves all the same"
             rows.append(("", "Protected", words))
         if one.unowned and one.leaves != "stays":
-            words = f"{listed(one.unowned, 'pod')} without a controller: nobody makes it anew"
+            words = f"no controller would recreate {listed(one.unowned, 'pod')}"
             rows.append(("", "Unowned", words))
         if rows:
             yield Text()

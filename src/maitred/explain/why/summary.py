@@ -160,6 +160,9 @@ def _over(answer: Why) -> str:
     if progress is None:
         return f"is over: {answer.notes[0]}"
     when = f", the last at {progress.last_change}" if progress.last_change else ""
+    if answer.state == "Finished" and progress.members < answer.quorum:
+        needed = f"{progress.succeeded} of the {answer.quorum} members that it needs succeeded"
+        return f"has finished: {needed}{when}; the others are gone"
     if answer.state == "Finished":
         return f"has finished: {progress.succeeded} of {counted(progress.members, 'member')} succeeded{when}"
     slow = next(iter(progress.slow), None)

@@ -13,6 +13,7 @@ from maitred.model.health.signals import Certainty, Evidence, Family, Kind, Sign
 from maitred.model.meta import CUT_TO, Timestamp, key_of
 from maitred.model.pod import Pod
 from maitred.model.reports import SaidCondition
+from maitred.model.times import LAST_SECOND, before
 
 LONGEST_MESSAGE = 500
 START_LIMIT = timedelta(minutes=5)
@@ -246,7 +247,8 @@ def _was_told_to_end(pod: Pod, ended: EndedContainer) -> bool:
     due = pod.metadata.deletion_timestamp
     if due is None:
         return False
-    deleted = due - timedelta(seconds=pod.metadata.deletion_grace_period_seconds)
+    grace = min(pod.metadata.deletion_grace_period_seconds, LAST_SECOND)
+    deleted = before(due, timedelta(seconds=grace))
     return ended.finished_at is None or ended.finished_at >= deleted
 
 

@@ -1,0 +1,27 @@
+"""Times before and after others. Objects may bear any time, the first and the last that there are as well:
+nothing comes before that, and nothing after this."""
+
+from datetime import UTC, datetime, timedelta
+
+FIRST, LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+FIRST_SECOND, LAST_SECOND = -62_135_596_800, 253_402_300_799
+"""Since 1970."""
+
+
+def after(time: datetime, length: timedelta) -> datetime:
+    try:
+        return time + length
+    except OverflowError:
+        return LAST
+
+
+def before(time: datetime, length: timedelta) -> datetime:
+    try:
+        return time - length
+    except OverflowError:
+        return FIRST
+
+
+def at_second(seconds: float) -> datetime:
+    """So many seconds since 1970."""
+    return datetime.fromtimestamp(min(max(seconds, FIRST_SECOND), LAST_SECOND), UTC)
