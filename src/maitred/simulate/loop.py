@@ -339,6 +339,8 @@ class Simulation(EventLoop[Time]):
         self.regroup(group)
         if group.phase != Phase.STOPPED:
             self.seater.wants(group, self.now)
+        else:
+            self.seater.changed(group, members)
         self.books.note(group, self.now)
 
     def regroup(self, group: SimulatedGroup) -> None:

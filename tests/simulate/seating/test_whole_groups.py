@@ -61,7 +61,7 @@ class Everybody:
         if not group.standing():
             self.standing.pop(group_key(group.job), None)
 
-    def crashed(self, group: SimulatedGroup, members: Sequence[int]) -> None:
+    def changed(self, group: SimulatedGroup, members: Sequence[int]) -> None:
         for member in members:
             self.state.apply(Put(pod(group, member)))
 

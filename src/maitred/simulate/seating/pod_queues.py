@@ -42,7 +42,7 @@ class PodQueue:
 class Untold:
     """The part of a `Seater` that sends nobody away, and has nothing to say but that there was no seat."""
 
-    def crashed(self, group: SimulatedGroup, members: Sequence[int]) -> None:
+    def changed(self, group: SimulatedGroup, members: Sequence[int]) -> None:
         """It makes no difference until they are created anew."""
 
     def leaving(self, group: SimulatedGroup, members: Sequence[int]) -> None:

@@ -76,8 +76,9 @@ class Seater(Protocol):
         """Members have taken the seats that the group now has for them, or are about to start on those that
         they had."""
 
-    def crashed(self, group: SimulatedGroup, members: Sequence[int]) -> None:
-        """Processes of members have ended. They hold their seats until they are unseated."""
+    def changed(self, group: SimulatedGroup, members: Sequence[int]) -> None:
+        """Members have ended, or begin anew because others have. They hold their seats until they are
+        unseated. Or they were created anew, and want no seats until the others have left theirs."""
 
     def leaving(self, group: SimulatedGroup, members: Sequence[int]) -> None:
         """Members were sent away. They hold their seats until they are unseated."""

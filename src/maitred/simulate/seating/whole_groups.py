@@ -49,7 +49,8 @@ class WaitingGroup:
 
 class WholeGroups:
     def __init__(self, nodes: Iterable[Node], policy: Policy, heals: bool = False) -> None:
-        """`heals`: who is lost is told to leave, and room is kept for the others who come in their place."""
+        """`heals`: who is lost is told to leave, room is kept for those who come then, and what failed
+        is remembered."""
         self.policy = policy
         self._heals = heals
         self._hurt = False
@@ -111,10 +112,9 @@ class WholeGroups:
         self._note_places_taken()
         self._hurt |= self._incidents
 
-    def crashed(self, group: SimulatedGroup, members: Sequence[int]) -> None:
-        if self._heals:
-            self._put_pods(group, members)
-            self._hurt = True
+    def changed(self, group: SimulatedGroup, members: Sequence[int]) -> None:
+        self._put_pods(group, members)
+        self._hurt = True
 
     def leaving(self, group: SimulatedGroup, members: Sequence[int]) -> None:
         self._leaving += len(members)
@@ -267,7 +267,7 @@ class WholeGroups:
         scope = Scope(groups=measures.keys(), measures=measures, explained=explained)
         self.remembered = self._memory
         plan = decide(self.state.snapshot(), self.policy, moment(now), scope)
-        if plan.memory is not None:
+        if self._heals and plan.memory is not None:
             self._remember(plan.memory)
         if plan.wake_at is not None:
             wake = time_of(datetime.fromisoformat(plan.wake_at))
