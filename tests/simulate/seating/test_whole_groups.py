@@ -34,6 +34,8 @@ from tests.simulate.runs import RACK, clusters, faults, job, node, play, rivals,
 class Everybody:
     """A seater that lets `decide` look at all who wait, every time."""
 
+    spares = ()
+
     def __init__(self, nodes: Iterable[Node], policy: Policy) -> None:
         self.policy, self.state = policy, ClusterState()
         self.standing: dict[str, SimulatedGroup] = {}

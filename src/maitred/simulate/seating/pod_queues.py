@@ -1,7 +1,7 @@
 """Who waits, in queues of those who are alike: where the first finds no seat, nobody behind it does."""
 
 from bisect import insort
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heapreplace
 from operator import attrgetter
 from typing import NamedTuple, TypeVar
@@ -53,6 +53,10 @@ class Untold:
 
     def why(self, group: SimulatedGroup) -> str:
         return UNDIAGNOSED
+
+    @property
+    def spares(self) -> Collection[str]:
+        return ()
 
     def next_look(self, now: Time) -> Time | None:
         return None
