@@ -46,7 +46,8 @@ class Laws(RunObserver):
 
     def _keeps_all(self, loop: Simulation, plan: Plan) -> None:
         asked = {verdict.group for verdict in plan.groups}
-        assert breaches(objects(loop, asked), plan, self.policy, loop.now) == []
+        found = breaches(objects(loop, asked), plan, self.policy, loop.now)
+        assert not found, found
         self.checked += 1
 
     # -- what others did -------------------------------------------------------------------------------
@@ -64,7 +65,8 @@ class Laws(RunObserver):
     ) -> None:
         """Laws 1, 2 and 3."""
         kept = (1, 2, 3) if self.groups else (1,)
-        assert self._breaches(loop, seating, gone, kept) == []
+        found = self._breaches(loop, seating, gone, kept)
+        assert not found, found
         self.checked += 1
 
     def _no_upward_eviction(self, removal: Removal, moves: Moves, now: Time) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from benchmarks.soak.receipts import Receipts
 from maitred.model.node import Node
-from maitred.model.policy import Order, Placement, Policy, Preemption, Topology
+from maitred.model.policy import Healing, Order, Placement, Policy, Preemption, Topology
 from maitred.simulate.clock import SECOND, Time
 from maitred.simulate.faults import Breakdown, Reaction
 from maitred.simulate.group import Phase
@@ -24,6 +24,8 @@ from tests.simulate.runs import (
     REACTIONS,
     clusters,
     faults,
+    job,
+    node,
     patients,
     play,
     rivals,
@@ -87,6 +89,41 @@ def test_healing_too(data: st.DataObject) -> None:
 @given(data=st.data())
 def test_healing_in_many_more_runs(data: st.DataObject) -> None:
     check_patients(data)
+
+
+# -- runs that broke a law once ----------------------------------------------------------------------------
+
+
+def test_who_begins_anew_loses_what_it_did_since_then() -> None:
+    """A node dies under a group that goes on with one member less, and both are compared as victims."""
+    policy = Policy(topology=Topology((RACK,)), healing=Healing(grace="0s", hold="10s"))
+    jobs = [
+        job("greater", 10, gpus=4, seconds=150, priority=1),
+        *(job(f"small-{number}", gpus=2, seconds=150) for number in (1, 2)),
+        job("hurt", workers=2, gpus=4, seconds=150, quorum=1, checkpoint=7 * SECOND),
+    ]
+    dies = Breakdown(10 * SECOND, ("n0",), 11 * SECOND, "drawn")
+    laws = Laws(policy)
+    nodes = [node(f"n{number}", 4, cpu=16) for number in range(3)]
+    loop = play(nodes, jobs, policy, [dies], 300 * SECOND, 0, [laws], Reaction(5 * SECOND, 0, 0, 10 * SECOND))
+    assert loop.books.preemptions
+
+
+def test_members_that_are_created_anew_while_others_leave_are_members() -> None:
+    policy = Policy(topology=Topology((RACK,)))
+    jobs = [
+        job("early", seconds=40),
+        *(job(f"late-{number}", at=0.25, seconds=40) for number in range(5)),
+        job("leaving", workers=3, gpus=3, seconds=40, quorum=1, grace=3 * SECOND),
+        job("greater", 10, gpus=2, seconds=40, priority=1),
+    ]
+    broken = Breakdown(10 * SECOND + SECOND // 4, ("n1",), 12 * SECOND, "drawn", device=0.0)
+    laws = Laws(policy)
+    loop = play([node("n0", 4, cpu=16), node("n1", 4, cpu=16)], jobs, policy, [broken], None, 0, [laws])
+    assert (loop.books.preemptions > 0, loop.books.failures > 0) == (True, True)
+
+
+# -- all that is checked of a run --------------------------------------------------------------------------
 
 
 def check_patients(data: st.DataObject) -> None:

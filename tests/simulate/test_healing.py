@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
-from maitred.model.policy import Healing, Policy, Topology
+from maitred.model.policy import Healing, LemonRules, Policy, Spares, Topology
+from maitred.simulate.clock import SECOND
 from maitred.simulate.faults import Breakdown
-from maitred.simulate.jobs import SimulatedJob
+from maitred.simulate.jobs import WHOLE, SimulatedJob
 from maitred.simulate.loop import Simulation
 from maitred.simulate.run import run_of
 from tests.simulate.runs import RACK, job, node
@@ -63,3 +64,23 @@ def test_a_broken_device_is_known_from_the_kubelet() -> None:
     assert loop.books.healed_pods == 1
     assert ended(loop) == {"gang": 1000.0}
     assert run_of(loop, "p", 1, ()).healed_pods == 1
+
+
+def test_free_devices_of_spares_are_counted_and_lent_to_none_but_the_hurt() -> None:
+    """The spare is n1, where `new` would fit at 50 s. The gang has it from 210 s to 1110 s. Then two nodes
+    are free: `new` gets one, and the other is the spare."""
+    spare = Policy(topology=HEALING.topology, healing=Healing(spares=Spares(nodes=1)))
+    jobs = [gang(), job("new", at=50, gpus=8, seconds=2000)]
+    loop = play(jobs, [fault(100, "n2", repaired=5000)], spare)
+    assert ended(loop) == {"gang": 1110.0, "new": 3110.0}
+    assert loop.books.meter.totals["spare"] == (210 + 2000) * SECOND * 8 * WHOLE
+
+
+def test_lemons_are_tainted_and_nobody_is_seated_there() -> None:
+    """One failure is enough here. Both nodes are free when two jobs come, and one of them is a lemon."""
+    lemons = LemonRules(above=0.5, taint=True, per_domain=1)
+    controlled = Policy(healing=Healing(lemons=lemons))
+    jobs = [job("late", at=5000, gpus=8, seconds=100), job("later", at=5000, gpus=8, seconds=100)]
+    broken = [fault(100, "n1", repaired=400)]
+    assert ended(play(jobs, broken, controlled, nodes=2)) == {"late": 5100.0, "later": 5200.0}
+    assert ended(play(jobs, broken, nodes=2)) == {"late": 5100.0, "later": 5100.0}

@@ -1,6 +1,6 @@
 """Nodes: what they have, how they are marked, and who they turn away."""
 
-from typing import Literal
+from typing import Final, Literal
 
 from maitred.model.meta import Lean, Timestamp
 from maitred.model.objects import Object
@@ -15,7 +15,7 @@ KUBELET_MAX_PODS = 110
 
 LEMON = "maitred.dev/lemon"
 """A node that fails more often than others. Who may write nodes is no tenant."""
-LEMON_EFFECT = "NoSchedule"
+LEMON_EFFECT: Final = "NoSchedule"
 NOT_READY = "node.kubernetes.io/not-ready"
 UNREACHABLE = "node.kubernetes.io/unreachable"
 UNSCHEDULABLE = "node.kubernetes.io/unschedulable"

@@ -142,9 +142,7 @@ class Breaking:
         """Their processes come to an end. That is seen at once, and their owners create them anew soon."""
         crash = Crash(self._loop.now, by_device)
         for group, members in by_group(sitters).items():
-            dying = self._die(group, members)
-            group.crashed.update(dict.fromkeys(dying, crash))
-            self._loop.seater.crashed(group, dying)
+            dying = self._die(group, members, crash)
             self._expect_retry((group, member) for member in dying)
 
     def _expect_retry(self, sitters: Iterable[SeatedMember]) -> None:
@@ -153,7 +151,9 @@ class Breaking:
             birth = group.births[member]
             self._loop.expect(self._loop.now + self._reaction.retry, EventKind.RETRY, (group, member, birth))
 
-    def _die(self, group: SimulatedGroup, members: Sequence[int]) -> Sequence[int]:
+    def _die(
+        self, group: SimulatedGroup, members: Sequence[int], crash: Crash | None = None
+    ) -> Sequence[int]:
         """Those who lived until now. They hold their seats; who was about to leave is gone."""
         self._loop.send_away(group, [member for member in members if member in group.leaving])
         dying = [member for member in members if group.seats[member] and member not in group.dead]
@@ -161,8 +161,10 @@ class Breaking:
             self._count(group)
             self._loop.stop(group, "lostToFailure")
             group.dead.update(dying)
+            if crash is not None:
+                group.crashed.update(dict.fromkeys(dying, crash))
             self._loop.regroup(group)
-            self._loop.books.note(group, self._loop.now)
+            self._begun_anew(group)
         return dying
 
     def _retry(self, what: Birth) -> None:
@@ -191,7 +193,12 @@ class Breaking:
                 self._loop.start(group, members)
             else:
                 self._loop.regroup(group)
-            self._loop.books.note(group, self._loop.now)
+            self._begun_anew(group)
+
+    def _begun_anew(self, group: SimulatedGroup) -> None:
+        """Where its members are, but for those who have ended."""
+        self._loop.seater.changed(group, group.seated())
+        self._loop.books.note(group, self._loop.now)
 
     def _sitters(self, nodes: Iterable[str]) -> list[SeatedMember]:
         return [sitter for node in nodes for sitter in self._loop.floor.places[node].sitters]

@@ -235,6 +235,9 @@ class Simulation(EventLoop[Time]):
         while moves := self.seater.cycle(self.now):
             for watcher in self._watchers:
                 watcher.moves(self, moves)
+            for taint in moves.taints:
+                self.floor.taint(taint)
+                self.seater.node_changed(self.floor.places[taint.node].as_it_is())
             for loss in moves.losses:
                 self.books.healed_pods += len(loss.members)
                 self._breaking.heal(loss.group, loss.members)
@@ -339,6 +342,8 @@ class Simulation(EventLoop[Time]):
         self.regroup(group)
         if group.phase != Phase.STOPPED:
             self.seater.wants(group, self.now)
+        else:
+            self.seater.changed(group, members)
         self.books.note(group, self.now)
 
     def regroup(self, group: SimulatedGroup) -> None:

@@ -7,7 +7,8 @@ import msgspec
 
 from maitred.cluster.nodes import NodeTable
 from maitred.decide.levels import key_of_level
-from maitred.model.node import Node, allocatable
+from maitred.model.node import LEMON_EFFECT, Node, Taint, allocatable
+from maitred.model.plan import NodeTaint
 from maitred.model.policy import Level, Policy, grace_limit, is_device
 from maitred.model.reports import SaidCondition
 from maitred.simulate.clock import LONGEST, SECOND, Time, moment
@@ -40,6 +41,8 @@ class SimulatedNode:
     """Thousandths of devices that members take, in all."""
     sitters: dict[SeatedMember, int] = field(default_factory=dict)
     """Members and what each takes of the devices, in the order in which they came."""
+    taint: Taint | None = None
+    """That it has as a lemon."""
     shares: dict[SeatedMember, int] = field(default_factory=dict)
     """Of members who take a share of a device: which."""
 
@@ -86,6 +89,9 @@ class SimulatedNode:
 
     def as_it_is(self) -> Node:
         node = self.node
+        if self.taint is not None:
+            spec = msgspec.structs.replace(node.spec, taints=(*node.spec.taints, self.taint))
+            node = msgspec.structs.replace(node, spec=spec)
         if self.down and self.noticed:
             return msgspec.structs.replace(
                 node,
@@ -164,7 +170,16 @@ class SimulatedNodes:
                 promised[node] = promised.get(node, 0) + group.job.crew_of[member].load
         return sum(self.places[node].reserved(load) for node, load in promised.items())
 
+    def spare(self, names: Iterable[str]) -> int:
+        """Thousandths of devices that are free on these nodes."""
+        places = (self.places[name] for name in names)
+        return sum(max(0, place.total * WHOLE - place.broken_load - place.held) for place in places)
+
     # -- faults ----------------------------------------------------------------------------------------
+
+    def taint(self, wanted: NodeTaint) -> None:
+        taint = Taint(wanted.key, LEMON_EFFECT, wanted.value) if wanted.add else None
+        self.places[wanted.node].taint = taint
 
     def take_down(self, name: str, noticed: bool = True) -> list[SeatedMember]:
         """A node breaks, and the cluster knows it. Those who sat there."""

@@ -143,6 +143,9 @@ class RunStatistics:
         if self._promised:
             levels["reserved"] = floor.reserved(self._promised)
             free -= levels["reserved"]
+        if self._seater.spares:
+            levels["spare"] = min(free, floor.spare(self._seater.spares))
+            free -= levels["spare"]
         levels["fragmented" if min(self._lacks, default=free + 1) <= free else "idle"] = free
         self.meter.set(levels, self._demand)
         self._take_picture((held["incomplete"], floor.total - free), now)

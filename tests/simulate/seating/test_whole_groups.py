@@ -34,6 +34,8 @@ from tests.simulate.runs import RACK, clusters, faults, job, node, play, rivals,
 class Everybody:
     """A seater that lets `decide` look at all who wait, every time."""
 
+    spares = ()
+
     def __init__(self, nodes: Iterable[Node], policy: Policy) -> None:
         self.policy, self.state = policy, ClusterState()
         self.standing: dict[str, SimulatedGroup] = {}
@@ -61,7 +63,7 @@ class Everybody:
         if not group.standing():
             self.standing.pop(group_key(group.job), None)
 
-    def crashed(self, group: SimulatedGroup, members: Sequence[int]) -> None:
+    def changed(self, group: SimulatedGroup, members: Sequence[int]) -> None:
         for member in members:
             self.state.apply(Put(pod(group, member)))
 
@@ -186,6 +188,12 @@ def check_queue(order: Order, data: st.DataObject) -> None:
 def check_the_same(
     order: Order, nodes: Sequence[Node], jobs: Sequence[SimulatedJob], broken: Sequence[Breakdown]
 ) -> None:
+    event(f"{min(compared(order, nodes, jobs, broken), 3)} preemptions")
+
+
+def compared(
+    order: Order, nodes: Sequence[Node], jobs: Sequence[SimulatedJob], broken: Sequence[Breakdown]
+) -> int:
     policy = Policy(order=order, topology=Topology((RACK,)))
     ours = play(nodes, jobs, policy, broken, horizon=500 * SECOND)
     workload = tuple(sorted(jobs, key=lambda each: each.arrival))
@@ -193,8 +201,21 @@ def check_the_same(
         SimulatedNodes(nodes, policy, (RACK,)), Everybody(nodes, policy), workload, iter(broken), 500 * SECOND
     )
     plain.run()
-    event(f"{min(ours.books.preemptions, 3)} preemptions")
     assert history(ours) == history(plain)
+    return ours.books.preemptions
+
+
+def test_devices_that_broke_before_make_no_difference_where_all_is_known_at_once() -> None:
+    """Nothing is remembered there: otherwise places would depend on how often anyone was looked at."""
+    nodes = [node("n0", 4, cpu=16), node("n1", 4, cpu=16)]
+    jobs = [
+        *(job(f"early-{number}", seconds=40) for number in range(3)),
+        *(job(f"late-{number}", at=0.25, seconds=40) for number in range(4)),
+        job("pair", 10, workers=2, seconds=40),
+    ]
+    broken = [Breakdown(0, ("n0",), SECOND, "drawn", device=0.0)] * 3
+    lost = Breakdown(40 * SECOND + SECOND // 4, ("n0",), 42 * SECOND, "drawn")
+    assert compared("priority", nodes, jobs, [*broken, lost]) == 0
 
 
 def test_a_second_of_a_kin_goes_before_another_kin_that_ranks_behind_it() -> None:

@@ -1,7 +1,7 @@
 """Who waits, in queues of those who are alike: where the first finds no seat, nobody behind it does."""
 
 from bisect import insort
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heapreplace
 from operator import attrgetter
 from typing import NamedTuple, TypeVar
@@ -42,7 +42,7 @@ class PodQueue:
 class Untold:
     """The part of a `Seater` that sends nobody away, and has nothing to say but that there was no seat."""
 
-    def crashed(self, group: SimulatedGroup, members: Sequence[int]) -> None:
+    def changed(self, group: SimulatedGroup, members: Sequence[int]) -> None:
         """It makes no difference until they are created anew."""
 
     def leaving(self, group: SimulatedGroup, members: Sequence[int]) -> None:
@@ -53,6 +53,10 @@ class Untold:
 
     def why(self, group: SimulatedGroup) -> str:
         return UNDIAGNOSED
+
+    @property
+    def spares(self) -> Collection[str]:
+        return ()
 
     def next_look(self, now: Time) -> Time | None:
         return None

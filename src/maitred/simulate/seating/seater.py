@@ -1,11 +1,11 @@
 """Between the loop and those who give out seats: what a seater is told, and what it answers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from maitred.model.node import Node
-from maitred.model.plan import Plan, Receipt
+from maitred.model.plan import NodeTaint, Plan, Receipt
 from maitred.simulate.clock import Time
 from maitred.simulate.group import SimulatedGroup
 
@@ -46,7 +46,7 @@ class LostMembers:
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """What is to be done, in this order: losses, removals, nominations, seatings."""
+    """What is to be done, in this order: taints, losses, removals, nominations, seatings."""
 
     removals: Sequence[Removal] = ()
     nominations: Sequence[SeatAssignment] = ()
@@ -57,9 +57,17 @@ class Moves:
     plan: Plan | None = None
     """What `decide` said, where it was asked. It may say more: seats of others, to be decided anew."""
     losses: Sequence[LostMembers] = ()
+    taints: Sequence[NodeTaint] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.losses or self.removals or self.nominations or self.seatings or self.impossible)
+        return bool(
+            self.taints
+            or self.losses
+            or self.removals
+            or self.nominations
+            or self.seatings
+            or self.impossible
+        )
 
 
 class Seater(Protocol):
@@ -76,8 +84,9 @@ class Seater(Protocol):
         """Members have taken the seats that the group now has for them, or are about to start on those that
         they had."""
 
-    def crashed(self, group: SimulatedGroup, members: Sequence[int]) -> None:
-        """Processes of members have ended. They hold their seats until they are unseated."""
+    def changed(self, group: SimulatedGroup, members: Sequence[int]) -> None:
+        """Members have ended, or begin anew because others have. They hold their seats until they are
+        unseated. Or they were created anew, and want no seats until the others have left theirs."""
 
     def leaving(self, group: SimulatedGroup, members: Sequence[int]) -> None:
         """Members were sent away. They hold their seats until they are unseated."""
@@ -97,6 +106,10 @@ class Seater(Protocol):
 
     def why(self, group: SimulatedGroup) -> str:
         """What is in the way of a group that waits, in words."""
+
+    @property
+    def spares(self) -> Collection[str]:
+        """Nodes that are kept free for repairs."""
 
     def next_look(self, now: Time) -> Time | None:
         """When time alone could change the answer."""

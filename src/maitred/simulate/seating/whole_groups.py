@@ -7,8 +7,10 @@ from datetime import datetime
 
 from maitred.cluster.nodes import Ints
 from maitred.cluster.state import ClusterState, Delete, Put
-from maitred.decide import Scope, decide
+from maitred.decide import Scope
 from maitred.decide.agenda import Turn, first_turn
+from maitred.decide.cycle import run
+from maitred.decide.verdicts import Verdicts
 from maitred.model.group import PodGroup
 from maitred.model.memory import CONTENT, HOME, MEMORY, HealthMemory, MemoryObject
 from maitred.model.meta import ObjectMeta
@@ -49,7 +51,8 @@ class WaitingGroup:
 
 class WholeGroups:
     def __init__(self, nodes: Iterable[Node], policy: Policy, heals: bool = False) -> None:
-        """`heals`: who is lost is told to leave, and room is kept for the others who come in their place."""
+        """`heals`: who is lost is told to leave, room is kept for those who come then, and what failed
+        is remembered."""
         self.policy = policy
         self._heals = heals
         self._hurt = False
@@ -60,6 +63,8 @@ class WholeGroups:
         """and what the next one will be."""
         self._incidents = False
         """Whether anyone is being healed."""
+        self.spares = frozenset[str]()
+        """As they were found when it was last looked at."""
         self.state = ClusterState()
         self._well = {node.metadata.name: node for node in nodes}
         self._unwell: set[str] = set()
@@ -111,10 +116,9 @@ class WholeGroups:
         self._note_places_taken()
         self._hurt |= self._incidents
 
-    def crashed(self, group: SimulatedGroup, members: Sequence[int]) -> None:
-        if self._heals:
-            self._put_pods(group, members)
-            self._hurt = True
+    def changed(self, group: SimulatedGroup, members: Sequence[int]) -> None:
+        self._put_pods(group, members)
+        self._hurt = True
 
     def leaving(self, group: SimulatedGroup, members: Sequence[int]) -> None:
         self._leaving += len(members)
@@ -202,9 +206,10 @@ class WholeGroups:
             self._wake, self._room_made, self._hurt = None, True, True
         if self._heals and self._hurt:
             self._hurt = False
-            losses = self._losses(self._decide((), now))
-            if losses:
-                return Moves(losses=losses)
+            plan = self._decide((), now)
+            losses = self._losses(plan)
+            if losses or plan.taints:
+                return Moves(losses=losses, taints=plan.taints)
         if self._room_made:
             self._room_made = False
             for kin in self._kins.values():
@@ -266,8 +271,10 @@ class WholeGroups:
         measures = {waiter.turn.key: waiter.turn.measure for waiter in waiters}
         scope = Scope(groups=measures.keys(), measures=measures, explained=explained)
         self.remembered = self._memory
-        plan = decide(self.state.snapshot(), self.policy, moment(now), scope)
-        if plan.memory is not None:
+        record = run(self.state.snapshot(), self.policy, moment(now), scope)
+        plan, names = Verdicts(record).plan(), record.snapshot.nodes.names
+        self.spares = frozenset(names[row] for row in record.spares)
+        if self._heals and plan.memory is not None:
             self._remember(plan.memory)
         if plan.wake_at is not None:
             wake = time_of(datetime.fromisoformat(plan.wake_at))
