@@ -15,7 +15,8 @@ from maitred.explain.proposal import answer as proposal
 from maitred.explain.topology import TopologyReport
 from maitred.model import plan as model
 from maitred.model.categories import CATEGORIES
-from maitred.model.policy import Policy, Setting
+from maitred.model.policy import Policy
+from maitred.model.setting import Setting
 from maitred.sandbox.apiserver.builtin import BUILTIN
 from maitred.simulate.scenario import document as scenario
 from tests.docs.console import ROOT, Block, agrees, blocks, has_evening, pages, replay, run

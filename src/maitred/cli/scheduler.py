@@ -24,8 +24,8 @@ from maitred.cli.loops import quickest_loop
 from maitred.cli.manifest import NAMESPACE
 from maitred.model.manifest import InputError, read_settings
 from maitred.model.manifest.checks import name_problem
-from maitred.model.policy import Setting
 from maitred.model.quantity import STORAGE, QuantityError, amount
+from maitred.model.setting import Setting
 from maitred.model.words import printable
 
 if TYPE_CHECKING:

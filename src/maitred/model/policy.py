@@ -10,17 +10,14 @@ import msgspec
 
 from maitred.model.duration import milliseconds
 from maitred.model.healing import FailureRule
-from maitred.model.meta import Lean
 from maitred.model.node import HEALTH_TAINTS, Taint
 from maitred.model.pod import Resources
+from maitred.model.queues import Queue
 from maitred.model.selector import LabelSelector
+from maitred.model.setting import Setting
 
 API_VERSION = "maitred.dev/v1alpha1"
 NO_LIMIT = "none"
-
-
-class Setting(Lean, frozen=True, forbid_unknown_fields=True, omit_defaults=False):
-    """Part of a Policy. A field that is misspelt is an error, since ignoring it would change decisions."""
 
 
 class Level(Setting, frozen=True):
@@ -170,8 +167,15 @@ class Prices(Setting, frozen=True):
     devices: tuple[DevicePrice, ...] = ()
 
 
+class FairShare(Setting, frozen=True):
+    """How queues share what nobody was guaranteed."""
+
+    reclaim: bool = False
+    """Whether a queue that has less than its share may reclaim borrowed places from one that has more."""
+
+
 Order = Literal["priority", "fifo", "shortest", "shortest-remaining", "shortest-service", "least-attained"]
-Rule = Literal["priority", "rotation", "promised", "measure", "age", "name"]
+Rule = Literal["entitled", "priority", "rotation", "promised", "fair-share", "measure", "age", "name"]
 """The rules by which one group goes before another, in the order in which `decide.agenda` looks at them."""
 Placement = Literal["whole-groups", "pod-by-pod", "best-fit", "fragmentation-gradient", "least-loss"]
 
@@ -199,6 +203,8 @@ class Policy(Setting, frozen=True):
     preemption: Preemption = Preemption()
     workloads: Workloads = Workloads()
     prices: Prices = Prices()
+    queues: tuple[Queue, ...] = ()
+    fair_share: FairShare = FairShare()
 
 
 def preempts(policy: Policy) -> bool:

@@ -17,8 +17,9 @@ from maitred.model.manifest.errors import FieldError, InputError
 from maitred.model.manifest.settings import check_distinct, read_settings
 from maitred.model.node import Taint
 from maitred.model.pod import Resources
-from maitred.model.policy import Level, Setting
+from maitred.model.policy import Level
 from maitred.model.quantity import thousandths
+from maitred.model.setting import Setting
 from maitred.model.world_devices import WorldDevice, check_devices
 
 MOST_NODES = 20_000

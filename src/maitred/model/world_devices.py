@@ -9,8 +9,8 @@ import msgspec
 from maitred.model.manifest.checks import check_key, check_quantities, name_problem
 from maitred.model.manifest.errors import FieldError
 from maitred.model.pod import Resources
-from maitred.model.policy import Setting
 from maitred.model.quantity import thousandths
+from maitred.model.setting import Setting
 
 MOST_DEVICES = 200_000
 """In a world. Partitions of a device count as devices."""

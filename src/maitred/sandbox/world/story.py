@@ -14,7 +14,7 @@ from maitred.model.manifest import InputError
 from maitred.model.manifest.checks import name_problem
 from maitred.model.manifest.errors import FieldError
 from maitred.model.manifest.settings import read_settings
-from maitred.model.policy import Setting
+from maitred.model.setting import Setting
 
 MOST_STEPS = 1000
 MOST_ROUNDS = 1000

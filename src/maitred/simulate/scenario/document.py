@@ -7,7 +7,8 @@ import msgspec
 from msgspec import field
 
 from maitred.model.pod import Quantity, Resources
-from maitred.model.policy import Policy, Setting
+from maitred.model.policy import Policy
+from maitred.model.setting import Setting
 from maitred.model.world import Levels, NodeKind
 from maitred.simulate.jobs import Disruption
 from maitred.simulate.scenario.values import DrawnCount, DrawnTime, Mean, OneOf, ScenarioDuration, duration

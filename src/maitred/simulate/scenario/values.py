@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from maitred.model.duration import FORM, milliseconds
 from maitred.model.manifest.errors import field_error
-from maitred.model.policy import Setting
+from maitred.model.setting import Setting
 from maitred.simulate.clock import LONGEST, SECOND
 from maitred.simulate.scenario.streams import Generator
 
