@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.devices.allocated import NOTHING_ALLOCATED, Allocated
 from maitred.cluster.devices.inventory import NO_DEVICES, Inventory
 from maitred.cluster.devices.needs import ClaimNeed
@@ -29,9 +30,13 @@ from maitred.model.pod import Pod
 from maitred.model.policy import Workloads
 from maitred.model.priority import PriorityClass
 from maitred.model.protection import Protection
+from maitred.model.queues import NOBODY, Payer
 from maitred.model.runtime import NOT_SAID, Runtime
 from maitred.model.selector import Labels
 from maitred.model.suspending import TopOwner
+
+if TYPE_CHECKING:
+    from maitred.cluster.queues.book import QueueBook
 
 T = TypeVar("T", bound=Object)
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
@@ -114,6 +119,8 @@ class BoundPods:
     """Which of the seated groups; NO_GROUP for a lone pod."""
     budgets: Codes
     """Which set of budgets speaks of it."""
+    payer: Codes
+    """Which of the payers it is on the account of."""
     controller: Codes
     """Which of the controllers made it; NO_CONTROLLER where its owner cannot be suspended."""
     working: Mask
@@ -245,6 +252,12 @@ class GroupView:
     """The kind and the key of the owner, if it creates pods once others are scheduled or ready."""
     source: tuple[str, str, str] = ("", "", "")
     """The id by which the state knows it."""
+    payer: Payer = NOBODY
+    """On whose account its members run."""
+    any_model: bool = False
+    """Whether members may be on devices of different models."""
+    account: int = NO_ACCOUNT
+    """The number of the account in the book of queues, if there is one."""
     wishes: tuple[FailureWish, ...] = ()
     """What its members ask for if hardware fails under them."""
     leaving_shapes: tuple[int, ...] = ()
@@ -345,6 +358,10 @@ class Snapshot:
     """Resources that devices can be asked for by, and the class that each stands for."""
     inventory: Inventory = NO_DEVICES
     allocated: Allocated = NOTHING_ALLOCATED
+    payers: tuple[Payer, ...] = ()
+    """On whose account pods run, by number."""
+    book: "QueueBook | None" = None
+    """The queues of the policy, if it has any, and who is in which."""
 
     def tree_of(self, group: Group) -> str:
         """The name that a group is decided under: its own, or that of the tree that it is in."""
