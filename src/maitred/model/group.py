@@ -16,6 +16,7 @@ from maitred.model.objects import Object
 from maitred.model.pod import MadeClaim, PodResourceClaim
 from maitred.model.priority import BUILT_IN, PriorityClass
 from maitred.model.protection import PROTECTION_MARKS, UNPROTECTED, Protection, protection_of
+from maitred.model.queues import DEVICE_MODELS, QUEUE, USER
 from maitred.model.runtime import EXPECTED_RUNTIME, NOT_SAID, Runtime, runtime_of
 
 MARK_PREFIX = "maitred.dev/"
@@ -172,8 +173,6 @@ class Group(Lean, frozen=True):
     """Indexes that have succeeded, whether or not their pods are still there."""
     done: int = 0
     """Members of Jobs that are complete, as the owner of those counts them, be their pods there or not."""
-    queue: str = ""
-    """The name of the queue that another scheduler would put it into."""
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -210,13 +209,15 @@ class Marks(Lean, frozen=True):
 
     min_count: str | None = None
     topology: tuple[str | None, str | None, str | None, str | None] = (None, None, None, None)
-    queue: str = ""
     problems: tuple[str, ...] = ()
     """What is said in two ways that contradict each other, or cannot be read."""
 
 
 TOPOLOGY_MARKS = (TOPOLOGY_REQUIRED, TOPOLOGY_PREFERRED, SLICE_SIZE, SLICE_TOPOLOGY)
-MARKS = (GROUP, MIN_COUNT, GANG, *TOPOLOGY_MARKS, *PROTECTION_MARKS, EXPECTED_RUNTIME, ON_FAILURE)
+MARKS = (
+    *(GROUP, MIN_COUNT, GANG, *TOPOLOGY_MARKS, *PROTECTION_MARKS, EXPECTED_RUNTIME, ON_FAILURE),
+    *(QUEUE, USER, DEVICE_MODELS),
+)
 """Labels and annotations of ours that mean something."""
 NO_MARKS = Marks()
 _OF_GROUPS = frozenset((MIN_COUNT, *TOPOLOGY_MARKS))
@@ -322,7 +323,6 @@ def group_from_marks(key: str, marks: Iterable[Marks], count_key: str = MIN_COUN
         quorum=quorum,
         gang=bool(counts),
         topology=topology,
-        queue=next((one.queue for one in distinct if one.queue), ""),
         problems=tuple(problems + found),
     )
 

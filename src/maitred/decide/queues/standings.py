@@ -95,7 +95,7 @@ class Standings:
     def _beyond(self, queue: int, amounts: Ints) -> Mask:
         """Which of these, one after the other, do not fit beside those before them that do."""
         limits = [one for one in self.book.limits[queue] if one.bounds.guarantee is not None]
-        beyond: Mask = (amounts[:, self.book.unguaranteed[queue]] > 0).any(axis=1, keepdims=False)
+        beyond: Mask = amounts[:, self.book.unguaranteed[queue]].sum(axis=1) > 0
         if not limits:
             return beyond
         asked = np.array([amounts[:, one.kinds].sum(axis=1) for one in limits]).T

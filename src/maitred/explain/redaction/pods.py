@@ -13,6 +13,7 @@ from maitred.model.needs import HostPort, Needs, NodeRequirements, PodTerm, Spre
 from maitred.model.pod import PreferredNodeTerm
 from maitred.model.policy import Policy
 from maitred.model.protection import FIELDS, Protection
+from maitred.model.queues import Payer
 from maitred.model.runtime import Runtime
 from maitred.model.selector import Labels, LabelSelector, Requirement, Selector, selector_of
 
@@ -165,6 +166,15 @@ class PodFields:
             protection=protection(standing.protection),
             runtime=runtime(standing.runtime),
             on_failure=wish(standing.on_failure),
+        )
+
+    def payer(self, payer: Payer) -> Payer:
+        """Who share a queue, or a user, do so under the new names too."""
+        return Payer(
+            namespace=self._names.namespace(payer.namespace),
+            queue=self._words.told(payer.queue),
+            user=self._words.told(payer.user),
+            problem=payer.problem and MARK,
         )
 
     def rank(self, rank: GroupRank) -> GroupRank:

@@ -67,9 +67,10 @@ class Redaction:
         yield from words_in([old.needs[number] for number in self._own_needs])
         yield from words_in([one.labels for one in old.classes if self.names.owns(one.namespace)])
         yield from words_in([old.standings[number] for number in self._own_standings])
+        yield from words_in([one for one in old.payers if self.names.owns(one.namespace)])
         for view in (*old.groups, *old.awaited, *old.hurt, *old.leaving, *old.away):
             if is_own(view.group.key):
-                yield from words_in((view.group, view.ranks, view.schedulers, view.tree))
+                yield from words_in((view.group, view.ranks, view.schedulers, view.tree, view.payer))
         yield from words_in([one.group for one in old.seated if one is not None and is_own(one.group.key)])
 
     @cached_property
@@ -120,6 +121,7 @@ class Redaction:
                 standing if number in self._own_standings else self.pods.standing(standing)
                 for number, standing in enumerate(old.standings)
             ),
+            payers=tuple(one if names.owns(one.namespace) else self.pods.payer(one) for one in old.payers),
             seated=tuple(
                 one if one is None or names.is_own(one.group.key) else self.groups.seated(one)
                 for one in old.seated
@@ -180,6 +182,7 @@ class Redaction:
             group=bound.group,
             budgets=bound.budgets,
             controller=bound.controller,
+            payer=bound.payer,
             working=bound.working,
             started=bound.started,
             checkpoint=bound.checkpoint,
