@@ -22,8 +22,8 @@ def job(**said: str) -> Obj:
     return b.owner_object("batch/v1", "Job", "j", "default", {}, annotations=annotations)
 
 
-def owned(name: str, node: str | None = None, **more: str) -> Obj:
-    return b.pod(name, cpu=1, node=node, owner="Job/j", **more)
+def owned(name: str, node: str | None = None, annotations: dict[str, str] | None = None) -> Obj:
+    return b.pod(name, cpu=1, node=node, owner="Job/j", annotations=annotations)
 
 
 def bound(state: ClusterState) -> dict[str, Payer]:
