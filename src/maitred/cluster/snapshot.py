@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.devices.allocated import NOTHING_ALLOCATED, Allocated
 from maitred.cluster.devices.inventory import NO_DEVICES, Inventory
 from maitred.cluster.devices.needs import ClaimNeed
@@ -33,6 +34,9 @@ from maitred.model.queues import Payer
 from maitred.model.runtime import NOT_SAID, Runtime
 from maitred.model.selector import Labels
 from maitred.model.suspending import TopOwner
+
+if TYPE_CHECKING:
+    from maitred.cluster.queues.book import QueueBook
 
 T = TypeVar("T", bound=Object)
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
@@ -250,6 +254,8 @@ class GroupView:
     """The kind and the key of the owner, if it creates pods once others are scheduled or ready."""
     source: tuple[str, str, str] = ("", "", "")
     """The id by which the state knows it."""
+    account: int = NO_ACCOUNT
+    """The number of the account in the book of queues, if there is one."""
     wishes: tuple[FailureWish, ...] = ()
     """What its members ask for if hardware fails under them."""
     leaving_shapes: tuple[int, ...] = ()
@@ -354,6 +360,8 @@ class Snapshot:
     """Resources that devices can be asked for by, and the class that each stands for."""
     inventory: Inventory = NO_DEVICES
     allocated: Allocated = NOTHING_ALLOCATED
+    book: "QueueBook | None" = None
+    """The queues of the policy, if it has any, and who is in which."""
 
     def tree_of(self, group: Group) -> str:
         """The name that a group is decided under: its own, or that of the tree that it is in."""
