@@ -109,6 +109,7 @@ HIDDEN = {
     "DeviceToleration.toleration_seconds",
     "Group.origin",
     "Group.warnings",
+    "GroupView.account",
     "GroupView.claims",
     "DrainMove.uids",
     "DrainProgress.staying",
@@ -134,6 +135,7 @@ HIDDEN = {
     "ResourceClaimStatus.devices",
     "Signal.pod",
     "Situation.waiting",
+    "Snapshot.book",
     "VolumeSpec.access_modes",
     "VolumeSpec.capacity",
     "VolumeSpec.storage_class_name",
@@ -149,7 +151,8 @@ HIDDEN = {
     "SaidCondition.message",
     *(f"PodSpec.{name}" for name in field_names(PodSpec) if name != "node_name"),
 }
-"""Fields of strangers' objects that are not told, since no decision about others reads them."""
+"""Fields of strangers' objects that are not told, since no decision about others reads them, or each makes
+them anew."""
 
 
 def one_word(field: str) -> str:
