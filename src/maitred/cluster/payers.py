@@ -12,7 +12,7 @@ class PayerTable:
         """Of pods that say nothing, as most do, by their namespaces."""
 
     def number(self, member: Member, namespace: str) -> int:
-        payer = member.settled.payer
+        payer = member.crew.settled.payer
         if payer is not None:
             return self._numbers.setdefault(payer, len(self._numbers))
         number = self._silent.get(namespace)
