@@ -122,13 +122,13 @@ def subject(limit: QueueLimit) -> Subject:
 # ---- what is promised
 
 
-class _Terms:
+class Terms:
     """What one queue says, as amounts by resource and model; and with which of its limits it does."""
 
     def __init__(self, position: int, queue: Queue) -> None:
         self.position, self.queue = position, queue
-        self.below: list[_Terms] = []
-        self.above: _Terms | None = None
+        self.below: list[Terms] = []
+        self.above: Terms | None = None
         self.amounts: dict[str, dict[Subject, int]] = {"guarantee": {}, "cap": {}, "perUser": {}}
         self.place = {subject(limit): place for place, limit in enumerate(queue.limits)}
         for limit in queue.limits:
@@ -162,26 +162,32 @@ class _Terms:
             return found.get(about, 0)
         return max((count for (name, _), count in found.items() if name == resource), default=0)
 
-    def chain(self) -> "Iterator[_Terms]":
-        here: _Terms | None = self
+    def chain(self) -> "Iterator[Terms]":
+        here: Terms | None = self
         while here is not None:
             yield here
             here = here.above
 
 
 def check_promises(queues: Sequence[Queue]) -> None:
-    every = [_Terms(position, queue) for position, queue in enumerate(queues)]
-    named = {terms.queue.name: terms for terms in every}
-    for terms in every:
-        if terms.queue.parent:
-            terms.above = named[terms.queue.parent]
-            terms.above.below.append(terms)
+    every = terms_of(queues)
     for check in (_check_caps, _check_models, _check_sums):
         for terms in every:
             check(terms)
 
 
-def _check_caps(terms: _Terms) -> None:
+def terms_of(queues: Sequence[Queue]) -> list[Terms]:
+    """Of a tree that has been found to be one."""
+    every = [Terms(position, queue) for position, queue in enumerate(queues)]
+    named = {terms.queue.name: terms for terms in every}
+    for terms in every:
+        if terms.queue.parent:
+            terms.above = named[terms.queue.parent]
+            terms.above.below.append(terms)
+    return every
+
+
+def _check_caps(terms: Terms) -> None:
     """No more is promised, or capped, than a cap allows, its own or one above."""
     for name in ("guarantee", "perUser", "cap"):
         for about, count in terms.amounts[name].items():
@@ -195,7 +201,7 @@ def _check_caps(terms: _Terms) -> None:
                     raise FieldError(terms.field(about, name), f"{_text(about, count)} {words}")
 
 
-def _check_models(terms: _Terms) -> None:
+def _check_models(terms: Terms) -> None:
     """A guarantee on one model is part of that on all models."""
     own = terms.amounts["guarantee"]
     for about, count in own.items():
@@ -205,7 +211,7 @@ def _check_models(terms: _Terms) -> None:
             raise FieldError(terms.field(about, "guarantee"), f"{_text(about, count)} {words}")
 
 
-def _check_sums(terms: _Terms) -> None:
+def _check_sums(terms: Terms) -> None:
     """What a queue is guaranteed, and what it may have, covers what the queues below it are guaranteed."""
     for name in ("guarantee", "cap"):
         for about, count in terms.amounts[name].items():
