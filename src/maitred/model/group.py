@@ -16,6 +16,7 @@ from maitred.model.objects import Object
 from maitred.model.pod import MadeClaim, PodResourceClaim
 from maitred.model.priority import BUILT_IN, PriorityClass
 from maitred.model.protection import PROTECTION_MARKS, UNPROTECTED, Protection, protection_of
+from maitred.model.queues import DEVICE_MODELS, QUEUE, USER
 from maitred.model.runtime import EXPECTED_RUNTIME, NOT_SAID, Runtime, runtime_of
 
 MARK_PREFIX = "maitred.dev/"
@@ -216,7 +217,10 @@ class Marks(Lean, frozen=True):
 
 
 TOPOLOGY_MARKS = (TOPOLOGY_REQUIRED, TOPOLOGY_PREFERRED, SLICE_SIZE, SLICE_TOPOLOGY)
-MARKS = (GROUP, MIN_COUNT, GANG, *TOPOLOGY_MARKS, *PROTECTION_MARKS, EXPECTED_RUNTIME, ON_FAILURE)
+MARKS = (
+    *(GROUP, MIN_COUNT, GANG, *TOPOLOGY_MARKS, *PROTECTION_MARKS, EXPECTED_RUNTIME, ON_FAILURE),
+    *(QUEUE, USER, DEVICE_MODELS),
+)
 """Labels and annotations of ours that mean something."""
 NO_MARKS = Marks()
 _OF_GROUPS = frozenset((MIN_COUNT, *TOPOLOGY_MARKS))

@@ -18,7 +18,7 @@ QUEUE, USER = "maitred.dev/queue", "maitred.dev/user"
 DEVICE_MODELS, ANY_MODEL = "maitred.dev/device-models", "any"
 """Whether the members of a gang may be on devices of different models: `any`; else all have the same."""
 DEFAULT_QUEUE = "default"
-"""The queue of groups that name none. If it is not written, it has no guarantee, no cap and weight 1."""
+"""The queue of groups that name none. It need not be written: then it has no guarantee, no cap, weight 1."""
 EVERY_MODEL = "*"
 
 
