@@ -110,6 +110,10 @@ def nested(parent: str, *children: str) -> str:
             "queues[0].limits[0].guarantee: 8 is less than the 9 that is guaranteed below it: team-0 9",
         ),
         (
+            nested("guarantee: 8", "model: H100, guarantee: 5; model: A100, guarantee: 4"),
+            "queues[0].limits[0].guarantee: 8 is less than the 9 that is guaranteed below it: team-0 9",
+        ),
+        (
             nested("cap: 8", "guarantee: 5", "guarantee: 4"),
             "queues[0].limits[0].cap: 8 is less than the 9 that is guaranteed below it",
         ),
@@ -129,7 +133,7 @@ def test_queues_that_are_refused(text: str, message: str) -> None:
         limited("guarantee: 0", "model: H100, cap: 4", "model: A100, cap: 4"),
         "queues: [{name: a, limits: [{resource: cpu, cap: 1500m}, {resource: hugepages-2Mi, cap: 1Gi}]}]",
         nested("guarantee: 9, cap: 20", "guarantee: 5; model: H100, cap: 20", "guarantee: 4"),
-        nested("guarantee: 8", "model: H100, guarantee: 8; model: A100, guarantee: 8"),
+        nested("guarantee: 8", "model: H100, guarantee: 8; model: H100-NVL, guarantee: 4"),
         nested("model: H100, guarantee: 8", "model: A100, guarantee: 9"),
         "queues: [{name: a, priorities: {least: 4, most: 4}, minRuntime: 30m, maxWaiting: 0}]",
     ],
@@ -145,6 +149,8 @@ def test_guarantees_count_through_queues_that_say_nothing_of_a_resource() -> Non
     ]
     message = refused(f"queues: [{', '.join(rows)}]")
     assert message.endswith("guarantee: 8 is less than the 10 that is guaranteed below it: middle 10")
+    rows[2] = rows[2].replace("guarantee", "model: H100, guarantee")
+    assert refused(f"queues: [{', '.join(rows)}]") == message
 
 
 def test_a_tree_has_eight_levels_at_most() -> None:

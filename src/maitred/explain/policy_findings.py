@@ -70,7 +70,7 @@ def _too_much_guaranteed(terms: Sequence[Terms], hardware: _Hardware) -> Iterato
     roots = [one for one in terms if one.above is None]
     subjects = dict.fromkeys(about for one in roots for about in one.guarantees)
     for about in dict.fromkeys((*subjects, *((resource, EVERY_MODEL) for resource, _ in subjects))):
-        parts = {one.queue.name: one.at_least(about) for one in roots}
+        parts = {one.queue.name: one.guaranteed(about) for one in roots}
         total, well = sum(parts.values()), hardware.amount(about, hardware.well)
         if not hardware.knows(about[0]) or well is None or total <= well:
             continue

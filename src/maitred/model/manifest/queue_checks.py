@@ -15,7 +15,7 @@ from maitred.model.manifest.checks import (
 )
 from maitred.model.manifest.errors import FieldError
 from maitred.model.pod import Quantity
-from maitred.model.policy import FairShare
+from maitred.model.policy import FairShare, matches_model
 from maitred.model.quantity import LARGEST_AMOUNT, NATIVE, amount, text
 from maitred.model.queues import DEFAULT_QUEUE, EVERY_MODEL, Queue, QueueLimit
 
@@ -145,22 +145,28 @@ class Terms:
     @cached_property
     def guarantees(self) -> Mapping[Subject, int]:
         """What is guaranteed to it: where it says nothing of a resource, what is guaranteed below it."""
-        own = self.amounts["guarantee"]
-        stated = {resource for resource, _ in own}
-        found = dict(own)
-        for child in self.below:
-            for about, count in child.guarantees.items():
-                if about[0] not in stated:
-                    found[about] = found.get(about, 0) + count
+        found = dict(self.amounts["guarantee"])
+        stated = {resource for resource, _ in found}
+        below = dict.fromkeys(about for child in self.below for about in child.guarantees)
+        for about in below:
+            whole = (about[0], EVERY_MODEL)
+            about = whole if whole in below else about
+            if about[0] not in stated:
+                found[about] = sum(child.guaranteed(about) for child in self.below)
         return found
 
-    def at_least(self, about: Subject) -> int:
-        """What it is guaranteed at least: of all models, as models may overlap, the most of any one."""
+    def guaranteed(self, about: Subject) -> int:
+        """Of all models, where it names some: of each, those aside that another of its patterns includes."""
         resource, model = about
         found = self.guarantees
         if about in found or model != EVERY_MODEL:
             return found.get(about, 0)
-        return max((count for (name, _), count in found.items() if name == resource), default=0)
+        named = {pattern: count for (name, pattern), count in found.items() if name == resource}
+        return sum(
+            count
+            for pattern, count in named.items()
+            if not any(other != pattern and matches_model(other, pattern) for other in named)
+        )
 
     def chain(self) -> "Iterator[Terms]":
         here: Terms | None = self
@@ -215,7 +221,7 @@ def _check_sums(terms: Terms) -> None:
     """What a queue is guaranteed, and what it may have, covers what the queues below it are guaranteed."""
     for name in ("guarantee", "cap"):
         for about, count in terms.amounts[name].items():
-            parts = {child.queue.name: child.at_least(about) for child in terms.below}
+            parts = {child.queue.name: child.guaranteed(about) for child in terms.below}
             total = sum(parts.values())
             if total > count:
                 words = f"is less than the {_text(about, total)} that is guaranteed below it"
