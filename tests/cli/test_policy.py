@@ -60,3 +60,19 @@ def test_a_mistake_is_named(tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_there() -> None:
     assert check("no.yaml") == (2, "", "no.yaml: no such file or directory\n")
+
+
+def test_what_does_not_suit_a_cluster_is_a_warning(tmp_path: Path) -> None:
+    cluster, policy = tmp_path / "cluster.yaml", tmp_path / "policy.yaml"
+    cluster.write_text("{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 4}}}")
+    policy.write_text("queues: [{name: a, limits: [{resource: cpu, cap: 5}]}]")
+    told = "queues[0].limits[0].cap: 5 never limits anybody, as nodes have 4 cpu"
+    status, shown, warned = check(str(policy), "-f", str(cluster))
+    assert (status, shown, warned) == (0, check(str(policy))[1], f"warning: {told}\n")
+    status, shown, warned = check(str(policy), "-f", str(cluster), "-o", "json")
+    assert (status, warned) == (0, "")
+    assert json.loads(shown) == {**json.loads(check(str(policy), "-o", "json")[1]), "warnings": [told]}
+
+
+def test_files_without_an_option_are_refused() -> None:
+    assert check("-", "nodes.yaml")[0] == 2

@@ -76,6 +76,7 @@ def test_every_example_is_in_a_file_that_is_run() -> None:
             "drain",
             "health",
             "policies",
+            "queues",
             "scenarios",
             "starting",
             "stories",

@@ -68,6 +68,8 @@ def test_the_defaults() -> None:
         },
         "workloads": {"jobs": "gang", "owners": "gang", "keepRoom": "30m"},
         "prices": {"currency": "USD", "devices": ()},
+        "queues": (),
+        "fairShare": {"reclaim": False},
     }
 
 

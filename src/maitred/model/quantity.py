@@ -13,6 +13,8 @@ EPHEMERAL_STORAGE = "ephemeral-storage"
 PODS = "pods"
 STORAGE = "storage"
 """The size of a volume: compared, never added up."""
+NATIVE = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
+"""Resources of every node, huge pages aside; all others have a domain in their names."""
 
 LARGEST_AMOUNT = 2**60
 """The most that a node is taken to have of anything: 1Ei of memory. What a node has and what a pod takes from

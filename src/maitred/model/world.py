@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from maitred.model.manifest.checks import (
+    check_distinct,
     check_key,
     check_quantities,
     check_taints,
@@ -14,7 +15,7 @@ from maitred.model.manifest.checks import (
     name_problem,
 )
 from maitred.model.manifest.errors import FieldError, InputError
-from maitred.model.manifest.settings import check_distinct, read_settings
+from maitred.model.manifest.settings import read_settings
 from maitred.model.node import Taint
 from maitred.model.pod import Resources
 from maitred.model.policy import Level

@@ -24,7 +24,7 @@ SHOWN = 4
 LOST = tuple(NOT_READY.values())
 LATE = 60_000
 """Thousandths of a second after which a pod that should be gone is not waited for any more."""
-PREEMPTION = "Preemption"
+PREEMPTION, RECLAIM = "Preemption", "Reclaim"
 LAWS = {
     1: "No overcommit",
     2: "No split gang",
@@ -33,6 +33,7 @@ LAWS = {
     5: "No eviction in vain",
     7: "No silence",
     8: "Impossible means proven",
+    14: "No queue beyond its limits",
 }
 
 
@@ -259,7 +260,7 @@ class Case:
     def _evicted_for(self) -> dict[str, list[Eviction]]:
         found: dict[str, list[Eviction]] = {}
         for eviction in self.evictions:
-            if eviction.cause == PREEMPTION:
+            if eviction.cause in (PREEMPTION, RECLAIM):
                 found.setdefault(eviction.preemptor, []).append(eviction)
         return found
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from .allowances import heeded, marks_of
-from .case import PREEMPTION, Breach, Case, Eviction, breach
+from .case import PREEMPTION, RECLAIM, Breach, Case, Eviction, breach
 from .groups import Group
 from .impossible import stays
 from .priorities import standing
@@ -21,7 +21,7 @@ def judge_evictions(case: Case) -> Iterator[Breach]:
             yield breach(4, eviction.pod.key, "evicted without a cause")
         if not eviction.receipt.raw:
             yield breach(4, eviction.pod.key, "evicted without a receipt")
-        if eviction.cause == PREEMPTION:
+        if eviction.cause in (PREEMPTION, RECLAIM):
             for fault in _faults(case, eviction, protected):
                 yield breach(4, eviction.pod.key, fault)
     yield from _judge_units(case)
@@ -44,13 +44,23 @@ def _faults(case: Case, eviction: Eviction, protected: set[str]) -> Iterator[str
         yield f"evicted for {group.key}, whose preemptionPolicy is Never"
     if _too_soon(case, group):
         yield f"evicted for {group.key} before the policy's delay is over"
-    rank = standing(case.cluster, case.leaf_of[pod.key], pod)
-    if rank is None or group.rank is None or rank >= group.rank:
-        yield f"priority {rank} yields to {group.key} of priority {group.rank}"
     if stays(pod):
         yield "evicted, but it belongs to its node"
     if rules.own_only and pod.scheduler not in {member.scheduler for member in group.pending}:
         yield f"evicted for {group.key}, but it belongs to the scheduler {pod.scheduler}"
+    if eviction.cause == RECLAIM:
+        # Neither priorities nor marks keep what is borrowed; rights.py judges whether it is.
+        if not case.policy.rights:
+            yield f"reclaimed for {group.key}, but the policy has no queues"
+        return
+    rank = standing(case.cluster, case.leaf_of[pod.key], pod)
+    if rank is None or group.rank is None or rank >= group.rank:
+        yield f"priority {rank} yields to {group.key} of priority {group.rank}"
+    yield from _judge_marks(case, eviction, protected)
+
+
+def _judge_marks(case: Case, eviction: Eviction, protected: set[str]) -> Iterator[str]:
+    pod = eviction.pod
     why = shield(pod, marks_of(case, pod), case.now)
     if why is None:
         return
@@ -74,7 +84,7 @@ def _judge_units(case: Case) -> Iterator[Breach]:
             if unit.left:
                 stay = ", ".join(pod.key for pod in unit.left)
                 yield breach(4, unit.name, f"is evicted as a whole, but {stay} would stay")
-    others = [eviction.pod for eviction in case.evictions if eviction.cause != PREEMPTION]
+    others = [eviction.pod for eviction in case.evictions if eviction.cause not in (PREEMPTION, RECLAIM)]
     gone = {eviction.pod.key for eviction in case.evictions}
     for group in {id(group): group for pod in others if (group := case.leaf_of[pod.key]).atomic}.values():
         kin = [

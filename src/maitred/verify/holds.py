@@ -15,6 +15,8 @@ from .world import World
 def judge_holds(case: Case) -> Iterator[Breach]:
     """Nominations of pods that this Plan does not decide. Its own are judged with everything it binds."""
     holders: dict[str, list[Pod]] = {}
+    if case.policy.rights:
+        return  # who is entitled goes before a higher priority
     for pod, node in undecided(case):
         holders.setdefault(node.name, []).append(pod)
     for name, pods in sorted(holders.items()):
@@ -58,7 +60,7 @@ def held_against(case: Case, group: Group) -> list[Bind]:
 
 def _binds(case: Case, seat: Bind, group: Group) -> bool:
     other = case.group_of[seat[0].key]
-    return other is not group and rank(other) >= rank(group)
+    return other is not group and (rank(other) >= rank(group) or bool(case.policy.rights))
 
 
 def crowded(case: Case, group: Group, leaving: bool) -> World:

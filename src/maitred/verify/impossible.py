@@ -6,6 +6,7 @@ from dataclasses import replace
 from .case import Breach, Case, breach, shown
 from .filters import from_devices
 from .groups import Group
+from .models import by_model
 from .objects import Node
 from .pods import ClaimUse, Pod, term_matches
 from .policy import Template
@@ -56,9 +57,10 @@ def disproof(case: Case, group: Group) -> dict[str, str] | None:
         ways.append((group.pending, need - len(group.staying)))
     for members, missing in ways:
         pods = [_assume_others(world, group, pod) for pod in members]
-        seats = place_whole(world, group, link, pods, missing, nodes) if missing > 0 else None
-        if seats is not None:
-            return {pod: node.name for pod, node in seats.items()}
+        for some in by_model(case, group, nodes) if missing > 0 else ():
+            seats = place_whole(world, group, link, pods, missing, some)
+            if seats is not None:
+                return {pod: node.name for pod, node in seats.items()}
     return None
 
 

@@ -22,6 +22,7 @@ from .order import stuck
 from .pods import Pod
 from .reading import read_case
 from .receipts import judge_receipts
+from .rights import judge_rights
 from .room import judge_room
 from .selectors import matches
 from .silence import judge_silence
@@ -62,6 +63,7 @@ def verify(
         *judge_room(case),
         *judge_healing(case),
         *judge_spares(case),
+        *judge_rights(case),
     }
     found |= {*judge_receipts(case), *judge_silence(case), *judge_impossible(case), *judge_parts(case)}
     return sorted(found)

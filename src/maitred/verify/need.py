@@ -7,9 +7,11 @@ from .case import Breach, Case, breach, rank, shown, turn
 from .filters import why_not
 from .groups import Group
 from .holds import crowded
+from .models import by_model
 from .objects import Node
 from .order import misfits
 from .pods import Pod
+from .rights import is_bounded
 from .rules import Bind
 from .trees import rule_of
 from .units import Sacrifice, Unit, sacrifices
@@ -28,8 +30,10 @@ def judge_need(case: Case) -> Iterator[Breach]:
         yield breach(5, pod.key, f"nominated where it will not fit: {reason}")
     if reasons:
         return
+    several = bool(case.policy.rights) and len(case.preempting) > 1
     for sacrifice in sacrifices(case):
-        if sacrifice.units:
+        # Somebody may have to leave for a limit, and where there are queues, who was first is not known.
+        if sacrifice.units and not several and not is_bounded(case, sacrifice.preemptor):
             scene = _Scene(case, sacrifice)
             preemptor = sacrifice.preemptor
             # Which victims have the devices is not known.
@@ -138,9 +142,10 @@ def _judge_whether(case: Case, sacrifice: Sacrifice) -> Iterator[Breach]:
     world = crowded(case, group, leaving=False)
     link, staying = case.links.of(group), case.staying(group)
     anchors = [] if link is None else [seat for one in link.before for seat in case.staying(one)]
-    nodes = case.open_to(group)
-    seats = place_whole(world, group, link, group.pending, group.needed, nodes, staying, anchors)
-    if seats is not None:
+    for nodes in by_model(case, group, case.open_to(group)):
+        seats = place_whole(world, group, link, group.pending, group.needed, nodes, staying, anchors)
+        if seats is None:
+            continue
         words = shown({pod: node.name for pod, node in seats.items()})
         leaving = "once terminating pods are gone, its quorum fits without evictions"
         yield breach(5, group.key, f"evicts, but {leaving}: {words}")
@@ -151,6 +156,8 @@ def _judge_heir(case: Case, group: Group, scene: _Scene) -> Iterator[Breach]:
 
     Asked only where there is one answer: for one member, one who waits ahead, and one node for both.
     """
+    if case.policy.rights:
+        return
     ahead, seats = _waiting_ahead(case, group), case.nominated(group)
     if len(ahead) != 1 or len(seats) != 1 or group.needed != 1 or case.exhausted:
         return

@@ -1,12 +1,13 @@
 """What the checker reads of a Policy: level names, managed nodes, health, nodes yet to come, preemption."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
 from . import quantity
 from .fields import Doc
 from .objects import DEFAULT_PODS, Node
+from .queues import Rights, read_rights
 from .selectors import Selector, label_selector, taints
 from .times import duration
 
@@ -73,6 +74,8 @@ class Policy:
     keep_room: int = 30 * 60_000
     """For how many thousandths of a second room is kept for pods that come next."""
     spares: Spares = Spares()
+    rights: Rights = field(default_factory=Rights)
+    """Of queues, if there are any."""
 
     def level(self, name: str) -> str:
         """The node label behind a level's name; any other name is a label key itself."""
@@ -100,6 +103,7 @@ def read_policy(raw: dict[str, Any] | None) -> Policy:
         hold=_duration_of(doc.doc("healing"), "hold", "10m"),
         spares=_spares(doc.doc("healing").doc("spares")),
         keep_room=_duration_of(doc.doc("workloads"), "keepRoom", "30m"),
+        rights=read_rights(doc),
     )
 
 

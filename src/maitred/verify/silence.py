@@ -6,7 +6,9 @@ from .case import Breach, Case, breach, shown
 from .fields import Doc
 from .groups import Group
 from .holds import crowded
+from .models import by_model
 from .numbers import Measure, judge_numbers
+from .rights import is_bounded
 from .whole import place_whole
 
 VERDICTS = frozenset({"Scheduled", "Preempting", "Waiting", "Impossible", "Invalid"})
@@ -98,9 +100,13 @@ def _seats_left(case: Case, group: Group) -> dict[str, str] | None:
     link = case.links.of(group)
     if needed is None or needed <= 0 or moving or unknown or case.exhausted or case.is_vague(group):
         return None
+    if is_bounded(case, group):
+        return None
     world = crowded(case, group, leaving=True)
     before = [] if link is None else link.before
     anchors = [seat for one in before for seat in case.staying(one)]
-    nodes = case.open_to(group)
-    seats = place_whole(world, group, link, group.pending, needed, nodes, case.seats(group), anchors)
-    return None if seats is None else {pod: node.name for pod, node in seats.items()}
+    for nodes in by_model(case, group, case.open_to(group)):
+        seats = place_whole(world, group, link, group.pending, needed, nodes, case.seats(group), anchors)
+        if seats is not None:
+            return {pod: node.name for pod, node in seats.items()}
+    return None

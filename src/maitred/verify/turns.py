@@ -24,7 +24,7 @@ def bound_ahead(case: Case, group: Group) -> tuple[list[Bind], list[Bind]]:
 
 def comes_after(case: Case, other: Group, group: Group) -> bool:
     """Whether another group had its turns after this one's last for certain."""
-    if _looks_around(group) or case.policy.order != PRIORITY:
+    if _looks_around(group) or case.policy.order != PRIORITY or case.policy.rights:
         return False
     if rank(other) != rank(group):
         return rank(other) < rank(group)
@@ -32,7 +32,7 @@ def comes_after(case: Case, other: Group, group: Group) -> bool:
 
 
 def _comes_before(case: Case, other: Group, group: Group) -> bool:
-    if _looks_around(other) or case.policy.order != PRIORITY:
+    if _looks_around(other) or case.policy.order != PRIORITY or case.policy.rights:
         return False
     if rank(other) != rank(group):
         return rank(other) > rank(group)

@@ -101,6 +101,19 @@ def check_int32(field: str, number: int | None) -> None:
         raise FieldError(field, f"{str(number)[:40]} is out of range")
 
 
+def check_pattern(field: str, pattern: str, of: str) -> None:
+    if not pattern or any(character.isspace() for character in pattern):
+        raise FieldError(field, f"{pattern!r} is not a pattern for {of}")
+
+
+def check_distinct(field: str, part: str, values: Iterable[str]) -> None:
+    seen: dict[str, int] = {}
+    for position, value in enumerate(values):
+        first = seen.setdefault(value, position)
+        if first != position:
+            raise FieldError(f"{field}[{position}].{part}", f"{value!r} is already used by {field}[{first}]")
+
+
 # ---- pods
 
 

@@ -7,7 +7,9 @@ import msgspec
 
 from maitred.model.duration import FORM, milliseconds
 from maitred.model.manifest.checks import (
+    check_distinct,
     check_key,
+    check_pattern,
     check_quantities,
     check_selector,
     check_taints,
@@ -16,6 +18,7 @@ from maitred.model.manifest.checks import (
 )
 from maitred.model.manifest.errors import FieldError, InputError, field_error
 from maitred.model.manifest.parsing import Document, parts
+from maitred.model.manifest.queue_checks import check_queues
 from maitred.model.policy import LIVE_ORDERS, NO_LIMIT, Healing, Policy, Preemption, Prices
 
 LONGEST_CURRENCY = 16
@@ -119,6 +122,7 @@ def check_policy(policy: Policy) -> None:
     if not milliseconds(timeout):
         raise FieldError("devices.bindingTimeout", f"{timeout!r} is not {FORM}, above 0s")
     check_prices(policy.prices)
+    check_queues(policy.queues, policy.fair_share)
 
 
 def check_healing(healing: Healing, levels: Sequence[str]) -> None:
@@ -142,11 +146,6 @@ def check_preemption(preemption: Preemption) -> None:
         what = f"{limit!r} is neither {NO_LIMIT} nor {FORM}, of at least 1s"
         raise FieldError("preemption.graceLimit", what)
     check_selector("preemption.protection.namespaces", preemption.protection.namespaces)
-
-
-def check_pattern(field: str, pattern: str, of: str) -> None:
-    if not pattern or any(character.isspace() for character in pattern):
-        raise FieldError(field, f"{pattern!r} is not a pattern for {of}")
 
 
 def check_prices(prices: Prices) -> None:
@@ -176,11 +175,3 @@ def check_templates(policy: Policy) -> None:
                 raise FieldError(f"{field}.labels", problem)
         check_taints(f"{field}.taints", template.taints)
     check_distinct("nodeTemplates", "name", [template.name for template in policy.node_templates])
-
-
-def check_distinct(field: str, part: str, values: Iterable[str]) -> None:
-    seen: dict[str, int] = {}
-    for position, value in enumerate(values):
-        first = seen.setdefault(value, position)
-        if first != position:
-            raise FieldError(f"{field}[{position}].{part}", f"{value!r} is already used by {field}[{first}]")

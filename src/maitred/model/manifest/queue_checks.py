@@ -1,0 +1,243 @@
+"""Queues that contradict themselves or each other: the tree, and what its limits promise."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+
+from maitred.model.duration import FORM, milliseconds
+from maitred.model.manifest.checks import (
+    LONGEST_NAMESPACE,
+    check_distinct,
+    check_int32,
+    check_pattern,
+    check_selector,
+    name_problem,
+    quantity_problem,
+)
+from maitred.model.manifest.errors import FieldError
+from maitred.model.pod import Quantity
+from maitred.model.policy import FairShare, matches_model
+from maitred.model.quantity import LARGEST_AMOUNT, NATIVE, amount, text
+from maitred.model.queues import DEFAULT_QUEUE, EVERY_MODEL, Queue, QueueLimit
+
+DEEPEST = 8
+MOST_QUEUES = 10_000
+MOST_LIMITS = 256
+LONGEST_QUEUE_NAME = LONGEST_NAMESPACE
+"""Queues are named in labels too, as those of other schedulers are."""
+SHOWN = 4
+
+Subject = tuple[str, str]
+"""A resource, and a pattern of models of devices."""
+
+
+def check_queues(queues: Sequence[Queue], fair_share: FairShare) -> None:
+    if len(queues) > MOST_QUEUES:
+        raise FieldError("queues", f"has {len(queues)} queues; {MOST_QUEUES} are allowed")
+    for position, queue in enumerate(queues):
+        if problem := name_problem(queue.name, LONGEST_QUEUE_NAME):
+            raise FieldError(f"queues[{position}].name", problem)
+    check_distinct("queues", "name", [queue.name for queue in queues])
+    check_tree(queues)
+    for position, queue in enumerate(queues):
+        check_queue(f"queues[{position}]", queue)
+    check_promises(queues)
+    if fair_share.reclaim and not queues:
+        raise FieldError(
+            "fairShare.reclaim", "queues share, and there are none; write queues or leave it out"
+        )
+
+
+# ---- the tree
+
+
+def check_tree(queues: Sequence[Queue]) -> None:
+    parents = {queue.name: queue.parent for queue in queues}
+    for position, queue in enumerate(queues):
+        field = f"queues[{position}].parent"
+        if queue.parent == DEFAULT_QUEUE:
+            what = f"{DEFAULT_QUEUE} is for groups that name no queue, so it has no queues below it"
+            raise FieldError(field, what)
+        if queue.parent and queue.parent not in parents:
+            raise FieldError(field, f"there is no queue {queue.parent!r}")
+        path = [queue.name]
+        while (above := parents[path[-1]]) and above not in path and len(path) <= DEEPEST:
+            path.append(above)
+        if above in path:
+            circle = [*path[path.index(above) :], above]
+            raise FieldError(field, f"goes round in a circle: {' below '.join(circle)}")
+        if len(path) > DEEPEST:
+            raise FieldError(field, f"{queue.name!r} is more than {DEEPEST} levels deep")
+
+
+# ---- one queue
+
+
+def check_queue(field: str, queue: Queue) -> None:
+    check_selector(f"{field}.namespaces", queue.namespaces)
+    range = queue.priorities
+    check_int32(f"{field}.priorities.least", range.least)
+    check_int32(f"{field}.priorities.most", range.most)
+    if range.least is not None and range.most is not None and range.least > range.most:
+        raise FieldError(f"{field}.priorities.least", f"{range.least} is above the most, {range.most}")
+    if milliseconds(queue.min_runtime) is None:
+        raise FieldError(f"{field}.minRuntime", f"{queue.min_runtime!r} is not {FORM}")
+    if len(queue.limits) > MOST_LIMITS:
+        raise FieldError(f"{field}.limits", f"has {len(queue.limits)} limits; {MOST_LIMITS} are allowed")
+    seen: dict[Subject, int] = {}
+    for position, limit in enumerate(queue.limits):
+        check_limit(f"{field}.limits[{position}]", limit)
+        first = seen.setdefault(subject(limit), position)
+        if first != position:
+            what = f"has the same resource and model as {field}.limits[{first}]; remove one of the two"
+            raise FieldError(f"{field}.limits[{position}]", what)
+
+
+def check_limit(field: str, limit: QueueLimit) -> None:
+    if not limit.resource:
+        raise FieldError(f"{field}.resource", "is required")
+    known = limit.resource in NATIVE or limit.resource.startswith("hugepages-") or "/" in limit.resource
+    if not known:
+        what = f"{limit.resource[:60]!r} is no resource of pods, such as cpu, memory or nvidia.com/gpu"
+        raise FieldError(f"{field}.resource", what)
+    if problem := quantity_problem(limit.resource, 0):
+        raise FieldError(f"{field}.resource", problem)
+    check_pattern(f"{field}.model", limit.model, "models")
+    for name, quantity in amounts_of(limit):
+        if problem := quantity_problem(limit.resource, quantity):
+            raise FieldError(f"{field}.{name}", problem)
+        if amount(limit.resource, quantity) > LARGEST_AMOUNT:
+            raise FieldError(f"{field}.{name}", f"{str(quantity)[:40]} is more than any cluster has")
+
+
+def amounts_of(limit: QueueLimit) -> Iterator[tuple[str, Quantity]]:
+    """By their names, those that are set."""
+    said = (("guarantee", limit.guarantee), ("cap", limit.cap), ("perUser", limit.per_user))
+    return ((name, quantity) for name, quantity in said if quantity is not None)
+
+
+def subject(limit: QueueLimit) -> Subject:
+    return limit.resource, limit.model.casefold()
+
+
+# ---- what is promised
+
+
+class Terms:
+    """What one queue says, as amounts by resource and model; and with which of its limits it does."""
+
+    def __init__(self, position: int, queue: Queue) -> None:
+        self.position, self.queue = position, queue
+        self.below: list[Terms] = []
+        self.above: Terms | None = None
+        self.amounts: dict[str, dict[Subject, int]] = {"guarantee": {}, "cap": {}, "perUser": {}}
+        self.place = {subject(limit): place for place, limit in enumerate(queue.limits)}
+        for limit in queue.limits:
+            for name, quantity in amounts_of(limit):
+                self.amounts[name][subject(limit)] = amount(limit.resource, quantity)
+
+    def field(self, about: Subject, name: str) -> str:
+        return f"queues[{self.position}].limits[{self.place[about]}].{name}"
+
+    def where(self, about: Subject) -> str:
+        model = self.queue.limits[self.place[about]].model
+        return "" if model == EVERY_MODEL else f" on {model}"
+
+    @cached_property
+    def guarantees(self) -> Mapping[Subject, int]:
+        """What is guaranteed to it: where it says nothing of a resource, what is guaranteed below it."""
+        found = dict(self.amounts["guarantee"])
+        stated = {resource for resource, _ in found}
+        below = dict.fromkeys(about for child in self.below for about in child.guarantees)
+        for about in below:
+            whole = (about[0], EVERY_MODEL)
+            about = whole if whole in below else about
+            if about[0] not in stated:
+                found[about] = sum(child.guaranteed(about) for child in self.below)
+        return found
+
+    def guaranteed(self, about: Subject) -> int:
+        """Of all models, where it names some: of each, those aside that another of its patterns includes."""
+        resource, model = about
+        found = self.guarantees
+        if about in found or model != EVERY_MODEL:
+            return found.get(about, 0)
+        named = {pattern: count for (name, pattern), count in found.items() if name == resource}
+        return sum(
+            count
+            for pattern, count in named.items()
+            if not any(other != pattern and matches_model(other, pattern) for other in named)
+        )
+
+    def chain(self) -> "Iterator[Terms]":
+        here: Terms | None = self
+        while here is not None:
+            yield here
+            here = here.above
+
+
+def check_promises(queues: Sequence[Queue]) -> None:
+    every = terms_of(queues)
+    for check in (_check_caps, _check_models, _check_sums):
+        for terms in every:
+            check(terms)
+
+
+def terms_of(queues: Sequence[Queue]) -> list[Terms]:
+    """Of a tree that has been found to be one."""
+    every = [Terms(position, queue) for position, queue in enumerate(queues)]
+    named = {terms.queue.name: terms for terms in every}
+    for terms in every:
+        if terms.queue.parent:
+            terms.above = named[terms.queue.parent]
+            terms.above.below.append(terms)
+    return every
+
+
+def _check_caps(terms: Terms) -> None:
+    """No more is promised, or capped, than a cap allows, its own or one above."""
+    for name in ("guarantee", "perUser", "cap"):
+        for about, count in terms.amounts[name].items():
+            for other in terms.chain():
+                for wider in _wider(about):
+                    cap = other.amounts["cap"].get(wider)
+                    if cap is None or count <= cap:
+                        continue
+                    whose = "the cap" if other is terms else f"the cap of {other.queue.name}"
+                    words = f"is above {whose}, {_text(about, cap)}{other.where(wider)}"
+                    raise FieldError(terms.field(about, name), f"{_text(about, count)} {words}")
+
+
+def _check_models(terms: Terms) -> None:
+    """A guarantee on one model is part of that on all models."""
+    own = terms.amounts["guarantee"]
+    for about, count in own.items():
+        whole = own.get((about[0], EVERY_MODEL))
+        if whole is not None and count > whole:
+            words = f"is above the guarantee on all models, {_text(about, whole)}"
+            raise FieldError(terms.field(about, "guarantee"), f"{_text(about, count)} {words}")
+
+
+def _check_sums(terms: Terms) -> None:
+    """What a queue is guaranteed, and what it may have, covers what the queues below it are guaranteed."""
+    for name in ("guarantee", "cap"):
+        for about, count in terms.amounts[name].items():
+            parts = {child.queue.name: child.guaranteed(about) for child in terms.below}
+            total = sum(parts.values())
+            if total > count:
+                words = f"is less than the {_text(about, total)} that is guaranteed below it"
+                what = f"{_text(about, count)} {words}: {_parts(about, parts)}"
+                raise FieldError(terms.field(about, name), what)
+
+
+def _wider(about: Subject) -> Iterable[Subject]:
+    return dict.fromkeys((about, (about[0], EVERY_MODEL)))
+
+
+def _parts(about: Subject, parts: Mapping[str, int]) -> str:
+    words = [f"{name} {_text(about, count)}" for name, count in parts.items() if count]
+    more = f" and {len(words) - SHOWN} more" if len(words) > SHOWN else ""
+    return ", ".join(words[:SHOWN]) + more
+
+
+def _text(about: Subject, count: int) -> str:
+    return text(about[0], count)

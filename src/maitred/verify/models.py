@@ -1,0 +1,48 @@
+"""Where there are queues, the devices of a gang are of one model, as they are charged by it."""
+
+from collections.abc import Iterator
+
+from .case import Breach, Case, breach
+from .groups import Group
+from .objects import Node
+from .pods import Pod
+
+MODELS, ANY = "maitred.dev/device-models", "any"
+
+
+def judge_models(case: Case) -> Iterator[Breach]:
+    """Members of a gang are on devices of one model."""
+    rights = case.policy.rights
+    for group in case.groups:
+        new = [seat for seat in case.bound(group) if _has_devices(case, seat[0])]
+        old = [seat for seat in case.staying(group) if _has_devices(case, seat[0])]
+        before = {rights.model(node.labels) for _, node in old}
+        models = before | {rights.model(node.labels) for _, node in new}
+        if new and len(models) > 1 >= len(before) and not _minds_not(group):
+            words = ", ".join(sorted(model or "unknown" for model in models))
+            yield breach(3, group.key, f"its devices are of several models: {words}")
+
+
+def _has_devices(case: Case, pod: Pod) -> bool:
+    return pod.wants_devices or case.policy.device_count(pod.requests) > 0
+
+
+def _minds_not(group: Group) -> bool:
+    """Whether it may be on several models: it may say so on objects that are not looked at here."""
+    alone = len(group.members) < 2
+    return alone or any(
+        {**pod.annotations, **pod.labels}.get(MODELS) == ANY or pod.controller or pod.group_name
+        for pod in group.members
+    )
+
+
+def by_model(case: Case, group: Group, nodes: list[Node]) -> list[list[Node]]:
+    """The nodes on which a group may be together, model by model where that counts."""
+    if not case.policy.rights or len(group.members) < 2:
+        return [nodes]
+    if not any(_has_devices(case, pod) for pod in group.members):
+        return [nodes]
+    found: dict[str, list[Node]] = {}
+    for node in nodes:
+        found.setdefault(case.policy.rights.model(node.labels), []).append(node)
+    return list(found.values())

@@ -1,0 +1,72 @@
+"""On whose account pods run: the queue that they are in, and the user who made them.
+
+docs/queues.md: the nearest place that names a queue counts: the pod, its PodGroup, the owners above it, and
+of the namespace its label. Places that contradict each other make the group invalid.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .conventions import BY_TITLE
+from .fields import Doc
+from .membership import owners_of
+from .objects import Cluster
+from .owners import meta_marks
+from .pods import Pod
+from .queues import DEFAULT
+from .selectors import Labels
+
+QUEUE, USER = "maitred.dev/queue", "maitred.dev/user"
+FOREIGN = (
+    "scheduling.volcano.sh/queue-name",
+    "kai.scheduler/queue",
+    "quota.scheduling.koordinator.sh/name",
+    "yunikorn.apache.org/queue",
+    "kueue.x-k8s.io/queue-name",
+)
+"""Where other schedulers name a queue."""
+
+
+@dataclass(frozen=True)
+class Account:
+    queue: str
+    user: str = ""
+    """Empty where nobody says it."""
+    contradictory: bool = False
+
+
+def account_of(pod: Pod, group: str, cluster: Cluster) -> Account:
+    """`group` is the key of the group that the pod is in."""
+    places = list(_places(pod, group, cluster))
+    said = [marks[QUEUE] for marks in places if marks.get(QUEUE)]
+    others = [marks[key] for marks in places for key in (*FOREIGN, "") if marks.get(key)]
+    space = cluster.namespaces.get(pod.namespace, {}).get(QUEUE, "")
+    queue = next((name for name in (*said[:1], *others[:1], space) if name), DEFAULT)
+    return Account(queue, _user(pod, cluster), len(set(said)) > 1)
+
+
+def _places(pod: Pod, group: str, cluster: Cluster) -> Iterator[Labels]:
+    """What each says, nearest first; under the empty key what the spec of a foreign object names."""
+    yield {**pod.annotations, **pod.labels}
+    key = f"{pod.namespace}/{pod.group_name}" if pod.group_name else group
+    if pod.group_name and key in cluster.pod_groups:
+        yield meta_marks(cluster.pod_groups[key])
+    for title in ("Volcano", "KAI"):
+        doc = cluster.foreign_groups.get(BY_TITLE[title].group, {}).get(group)
+        if doc is not None:
+            yield {**meta_marks(doc), "": doc.doc("spec").text("queue")}
+    for _, doc in owners_of(pod, cluster).known:
+        yield meta_marks(doc)
+
+
+def _user(pod: Pod, cluster: Cluster) -> str:
+    """Only the annotation of the object at the top counts."""
+    owners = owners_of(pod, cluster)
+    if not owners.known:
+        return pod.annotations.get(USER, "") if pod.controller is None else ""
+    top = owners.known[-1][1].doc("metadata")
+    return "" if _is_controlled(top) else top.strings("annotations").get(USER, "")
+
+
+def _is_controlled(meta: Doc) -> bool:
+    return any(owner.flag("controller") for owner in meta.docs("ownerReferences"))

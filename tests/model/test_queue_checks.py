@@ -1,0 +1,167 @@
+"""Queues that contradict themselves or each other are refused, with the field that does."""
+
+import pytest
+
+from maitred.model.manifest import InputError, read_policy
+from maitred.model.manifest.errors import FieldError
+from maitred.model.manifest.queue_checks import check_queues
+from maitred.model.policy import FairShare
+from maitred.model.queues import Queue
+
+GPU = "nvidia.com/gpu"
+
+
+def refused(text: str) -> str:
+    with pytest.raises(InputError) as caught:
+        read_policy(text.encode(), "p.yaml")
+    return str(caught.value).removeprefix("p.yaml: ")
+
+
+def limited(*limits: str, more: str = "") -> str:
+    """One queue with limits on devices."""
+    written = ", ".join(f"{{resource: {GPU}, {limit}}}" for limit in limits)
+    return f"queues: [{{name: a, limits: [{written}]{more}}}]"
+
+
+def nested(parent: str, *children: str) -> str:
+    """A queue and those below it, each with limits on devices."""
+    rows = [("top", "", parent), *((f"team-{n}", "top", child) for n, child in enumerate(children))]
+    lines = [
+        f"- {{name: {name}, parent: '{above}', limits: [{said}]}}"
+        for name, above, limits in rows
+        for said in [", ".join(f"{{resource: {GPU}, {limit}}}" for limit in limits.split("; ") if limit)]
+    ]
+    return "queues:\n" + "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("queues: [{name: ''}]", "queues[0].name: is required"),
+        ("queues: [{name: a b}]", "queues[0].name: 'a b' is not a name"),
+        (f"queues: [{{name: {'a' * 64}}}]", "queues[0].name: is 64 characters long; the API allows 63"),
+        ("queues: [{name: a}, {name: a}]", "queues[1].name: 'a' is already used by queues[0]"),
+        ("queues: [{name: a, parent: b}]", "queues[0].parent: there is no queue 'b'"),
+        ("queues: [{name: a, parent: a}]", "queues[0].parent: goes round in a circle: a below a"),
+        (
+            "queues: [{name: a, parent: b}, {name: b, parent: c}, {name: c, parent: a}]",
+            "queues[0].parent: goes round in a circle: a below b below c below a",
+        ),
+        (
+            "queues: [{name: default}, {name: a, parent: default}]",
+            "queues[1].parent: default is for groups that name no queue, so it has no queues below it",
+        ),
+        ("queues: [{name: a, weight: 0}]", "queues[0].weight: must be more than 0, not 0"),
+        ("queues: [{name: a, borrow: no}]", "queues[0].borrow: expected a string, got a boolean"),
+        ("queues: [{name: a, lend: rarely}]", "queues[0].lend: 'rarely' is not one of always, never"),
+        ("queues: [{name: a, minRuntime: long}]", "queues[0].minRuntime: 'long' is not a duration"),
+        ("queues: [{name: a, maxRunning: -1}]", "queues[0].maxRunning: must be at least 0, not -1"),
+        (
+            "queues: [{name: a, priorities: {least: 5, most: 4}}]",
+            "queues[0].priorities.least: 5 is above the most, 4",
+        ),
+        (
+            "queues: [{name: a, priorities: {most: 3000000000}}]",
+            "queues[0].priorities.most: 3000000000 is out of range",
+        ),
+        (
+            "queues: [{name: a, namespaces: {matchExpressions: [{key: team, operator: In}]}}]",
+            "queues[0].namespaces.matchExpressions[0].values: operator In needs at least one value",
+        ),
+        ("queues: [{name: a, limits: [{cap: 1}]}]", "queues[0].limits[0].resource: is required"),
+        ("queues: [{name: a, limits: [{resource: ''}]}]", "queues[0].limits[0].resource: is required"),
+        (
+            "queues: [{name: a, limits: [{resource: gpu}]}]",
+            "queues[0].limits[0].resource: 'gpu' is no resource of pods, such as cpu,",
+        ),
+        (
+            "queues: [{name: a, limits: [{resource: '*/gpu'}]}]",
+            "queues[0].limits[0].resource: '*/gpu' is not the name of a resource",
+        ),
+        (limited("model: 'H 100'"), "queues[0].limits[0].model: 'H 100' is not a pattern for models"),
+        (limited("cap: many"), "queues[0].limits[0].cap: 'many' is not a quantity"),
+        (limited("guarantee: -1"), "queues[0].limits[0].guarantee: -1 is negative"),
+        (limited("perUser: 4E"), "queues[0].limits[0].perUser: 4E is more than any cluster has"),
+        (
+            limited("cap: 1", "model: H100, cap: 1", "model: h100, cap: 1"),
+            "queues[0].limits[2]: has the same resource and model as queues[0].limits[1]",
+        ),
+        (limited("guarantee: 9, cap: 8"), "queues[0].limits[0].guarantee: 9 is above the cap, 8"),
+        (limited("cap: 8, perUser: 9"), "queues[0].limits[0].perUser: 9 is above the cap, 8"),
+        (limited("cap: 8", "model: H100, cap: 9"), "queues[0].limits[1].cap: 9 is above the cap, 8"),
+        (
+            limited("model: H100, guarantee: 9", "guarantee: 8"),
+            "queues[0].limits[0].guarantee: 9 is above the guarantee on all models, 8",
+        ),
+        (
+            nested("cap: 8", "cap: 9"),
+            "queues[1].limits[0].cap: 9 is above the cap of top, 8",
+        ),
+        (
+            nested("model: H100, cap: 8", "model: H100, guarantee: 9"),
+            "queues[1].limits[0].guarantee: 9 is above the cap of top, 8 on H100",
+        ),
+        (
+            nested("guarantee: 8", "guarantee: 5", "guarantee: 4"),
+            "queues[0].limits[0].guarantee: 8 is less than the 9 that is guaranteed below it: team-0 5, ",
+        ),
+        (
+            nested("guarantee: 8", "model: H100, guarantee: 9"),
+            "queues[0].limits[0].guarantee: 8 is less than the 9 that is guaranteed below it: team-0 9",
+        ),
+        (
+            nested("guarantee: 8", "model: H100, guarantee: 5; model: A100, guarantee: 4"),
+            "queues[0].limits[0].guarantee: 8 is less than the 9 that is guaranteed below it: team-0 9",
+        ),
+        (
+            nested("cap: 8", "guarantee: 5", "guarantee: 4"),
+            "queues[0].limits[0].cap: 8 is less than the 9 that is guaranteed below it",
+        ),
+        ("fairShare: {reclaim: true}", "fairShare.reclaim: queues share, and there are none"),
+    ],
+)
+def test_queues_that_are_refused(text: str, message: str) -> None:
+    assert refused(text).startswith(message)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "queues: [{name: default, weight: 2}]",
+        "queues: [{name: b, parent: a}, {name: a}]\nfairShare: {reclaim: true}",
+        limited("guarantee: 8, cap: 8, perUser: 8"),
+        limited("guarantee: 0", "model: H100, cap: 4", "model: A100, cap: 4"),
+        "queues: [{name: a, limits: [{resource: cpu, cap: 1500m}, {resource: hugepages-2Mi, cap: 1Gi}]}]",
+        nested("guarantee: 9, cap: 20", "guarantee: 5; model: H100, cap: 20", "guarantee: 4"),
+        nested("guarantee: 8", "model: H100, guarantee: 8; model: H100-NVL, guarantee: 4"),
+        nested("model: H100, guarantee: 8", "model: A100, guarantee: 9"),
+        "queues: [{name: a, priorities: {least: 4, most: 4}, minRuntime: 30m, maxWaiting: 0}]",
+    ],
+)
+def test_queues_that_are_accepted(text: str) -> None:
+    assert read_policy(text.encode(), "p.yaml")[0].queues
+
+
+def test_guarantees_count_through_queues_that_say_nothing_of_a_resource() -> None:
+    rows = [f"{{name: top, limits: [{{resource: {GPU}, guarantee: 8}}]}}", "{name: middle, parent: top}"]
+    rows += [
+        f"{{name: {name}, parent: middle, limits: [{{resource: {GPU}, guarantee: 5}}]}}" for name in "ab"
+    ]
+    message = refused(f"queues: [{', '.join(rows)}]")
+    assert message.endswith("guarantee: 8 is less than the 10 that is guaranteed below it: middle 10")
+    rows[2] = rows[2].replace("guarantee", "model: H100, guarantee")
+    assert refused(f"queues: [{', '.join(rows)}]") == message
+
+
+def test_a_tree_has_eight_levels_at_most() -> None:
+    rows = [f"{{name: q{level}, parent: '{f'q{level - 1}' if level else ''}'}}" for level in range(9)]
+    assert read_policy(f"queues: [{', '.join(rows[:8])}]".encode(), "p.yaml")
+    assert refused(f"queues: [{', '.join(rows)}]") == "queues[8].parent: 'q8' is more than 8 levels deep"
+
+
+def test_there_are_ten_thousand_queues_at_most() -> None:
+    rows = [Queue(name=f"q{number}") for number in range(10_001)]
+    check_queues(rows[:-1], FairShare())
+    with pytest.raises(FieldError) as caught:
+        check_queues(rows, FairShare())
+    assert (caught.value.field, caught.value.what) == ("queues", "has 10001 queues; 10000 are allowed")
