@@ -88,13 +88,15 @@ class QueueRights:
         return np.where(least == 0, 0, waits)
 
     def _rule(self, reclaimed: Mask, chain: tuple[int, ...], borrows: tuple[bool, ...]) -> Rule:
+        book, used = self.use.book, self.use.now.copy()  # before anybody leaves
+
         def rule(pod: int) -> tuple[EvictionCause, str]:
             if not reclaimed[pod]:
                 return "Preemption", ""
             theirs = self.tree.chain[int(self.standings.queue[pod])]
             level = _parting(chain, theirs)
             words = share_words if borrows[level] else lent_words
-            return "Reclaim", words(self.use, chain[level], theirs[level])
+            return "Reclaim", words(book, used, chain[level], theirs[level])
 
         return rule
 
