@@ -4,8 +4,8 @@ BIN     := .venv/bin
 # What runs maitred is installed first, without what only its development needs: `make up` should not wait.
 RUNS    := .venv/.runs
 STAMP   := .venv/.installed
-# Test workers. Two for each core of a small machine: those whose tests play on a server mostly wait.
-JOBS    ?= 4
+# Test workers. Three for each core of a small machine: most of them play on a server, and mostly wait.
+JOBS    ?= 6
 # Random clusters that `make test-filters` and `make test-devices` compare.
 CASES   ?= 1000
 # Places that `make mutants` changes, and which.

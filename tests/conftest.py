@@ -10,9 +10,11 @@ skipping them.
 """
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -33,6 +35,10 @@ os.environ["MAITRED_LEDGER"] = "none"
 
 NOT_HAD = "no control plane: "
 OPERATORS = "operators"
+DIVIDED = {"control-plane", "scenarios", "sandbox"}
+"""Groups of tests that take so long that two workers share them,"""
+FIRST_PART = re.compile(r"crash|kill|fault|beside|/attacks/|/docs/")
+"""and the files that the first of the two has: about half of each group."""
 REAL = {"control_plane", "bare_control_plane", OPERATORS}
 
 
@@ -91,8 +97,8 @@ def progress(config: pytest.Config) -> Progress:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that ask for a control plane are marked. They share one worker, so that there is only one of it;
-    scenarios on it mostly wait, and have another of each to themselves."""
+    """Tests that ask for a control plane are marked. They share a few workers, so that there are only a few
+    of it: they mostly wait, and scenarios have nodes to themselves."""
     for item in items:
         if not REAL.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker("control_plane")
@@ -100,6 +106,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(OPERATORS)
             if item.get_closest_marker("xdist_group") is None:
                 item.add_marker(pytest.mark.xdist_group("control-plane"))
+        group = item.get_closest_marker("xdist_group")
+        if group is not None and group.args[0] in DIVIDED:
+            item.add_marker(pytest.mark.xdist_group(_part(group.args[0], item.path)), append=False)
+
+
+def _part(group: str, path: Path) -> str:
+    """Which of the workers that share the tests of a group has those of a file."""
+    first = bool(FIRST_PART.search(path.as_posix()))
+    return f"{group}-{1 if first else 2}"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -89,9 +89,10 @@ def _bound(snapshot: Snapshot) -> "Counter[Any]":
             _labels(snapshot, labels),
             bool(dying),
             bool(fixed),
+            snapshot.payers[payer],
         )
-        for node, needs, labels, dying, fixed in zip(
-            bound.node, bound.needs, bound.labels, bound.terminating, bound.fixed, strict=True
+        for node, needs, labels, dying, fixed, payer in zip(
+            *(bound.node, bound.needs, bound.labels, bound.terminating, bound.fixed, bound.payer), strict=True
         )
     )
 
@@ -114,6 +115,8 @@ def _group(snapshot: Snapshot, view: GroupView) -> Any:
         view.members,
         view.succeeded,
         view.created,
+        view.payer,
+        view.any_model,
     )
     return told, (view.ranks, view.schedulers, view.pending_schedulers), running, meant
 

@@ -62,6 +62,7 @@ def test_needs_that_no_pod_has_any_more_are_forgotten(monkeypatch: pytest.Monkey
 PASSING: dict[str, Callable[[int], Obj]] = {
     "marks": lambda n: pod("p", 1, node="n2", annotations={"maitred.dev/expected-runtime": f"{n + 1}s"}),
     "marks that cannot be read": lambda n: pod("p", 1, annotations={"maitred.dev/min-runtime": f"x{n}"}),
+    "queues": lambda n: pod("p", 1, node="n2", annotations={"maitred.dev/queue": f"q{n}"}),
     "labels": lambda n: pod("p", 1, node="n2", labels={"app": f"v{n}"}),
     "labels of one that waits": lambda n: pod("p", 1, labels={"app": f"v{n}"}),
     "schedulers": lambda n: pod("p", 1, scheduler=f"s{n}"),
@@ -87,7 +88,8 @@ def test_what_a_pod_once_said_is_forgotten(
     for number in range(60):
         put(state, passing(number))
         found = state.snapshot()
-        numbered = (found.standings, found.classes, found.shapes, found.needs, found.nodes.resources)
+        numbered = [found.standings, found.payers, found.classes, found.shapes, found.needs]
+        numbered.append(found.nodes.resources)
         assert max(map(len, numbered)) <= 2 * 3 + 3
     fresh = state_of(read([*kept, passing(59)]))
     assert seen(state.snapshot()) == seen(fresh.snapshot())

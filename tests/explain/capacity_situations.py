@@ -18,6 +18,7 @@ from maitred.explain.capacity.document import Capacity
 from maitred.explain.situation import Situation
 from maitred.model.group import Group, TopologyRequest
 from maitred.model.meta import Timestamp
+from maitred.model.queues import Payer
 from tests.oracle import builders as b
 from tests.oracle.builders import Obj
 from tests.support import NOON, policy_of, snapshot_of
@@ -128,6 +129,7 @@ def with_gang(
         ranks=(GroupRank(priority, "", "PreemptLowerPriority"),),
         schedulers=("maitred",),
         pending_schedulers=("maitred",),
+        payer=Payer("default"),
     )
     return replace(snapshot, groups=(*snapshot.groups, view))
 

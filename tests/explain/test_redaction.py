@@ -27,6 +27,7 @@ from maitred.model.meta import Timestamp
 from maitred.model.plan import Alternative, Departure, Eviction, Receipt, Record, Toll
 from maitred.model.policy import Policy
 from maitred.model.protection import NON_PREEMPTIBLE
+from maitred.model.queues import Payer
 from maitred.model.suspension import SUSPENDED
 from tests.explain.tenants import OURS, SECRET, with_strangers
 from tests.explain.whys import plan_of
@@ -196,6 +197,34 @@ def test_the_policy_protects_the_same_strangers_whoever_asks(chosen: dict[str, s
         told = as_seen_by(whole, OURS)
         assert [situation.decided().groups[0].verdict for situation in (whole, told)] == [verdict] * 2
         assert_kept(told.policy)
+
+
+def test_queues_and_users_of_strangers_have_no_names_and_are_told_apart() -> None:
+    """Who shares a queue with others still does, and the policy calls it so; own ones keep their names."""
+
+    def pod(name: str, namespace: str, **said: str) -> Obj:
+        marks = {f"maitred.dev/{key}": value for key, value in said.items()}
+        return b.pod(name, cpu=1, node="n", namespace=namespace, annotations=marks)
+
+    spaces = [f"{SECRET}-a", f"{SECRET}-b"]
+    theirs = [pod(f"p{i}", one, queue=f"{SECRET}-q", user=f"{SECRET}-u") for i, one in enumerate(spaces)]
+    labelled = b.namespace(spaces[0], {"maitred.dev/queue": f"{SECRET}-q"})
+    waits = b.pod("w", cpu=9, namespace=spaces[0], annotations={"maitred.dev/queue": f"{SECRET}-q"})
+    own = pod("own", "default", queue="mine", user="me")
+    parents = {"mine": "ours", "ours": "", f"{SECRET}-q": "", "default": ""}
+    select = {"namespaces": {"matchLabels": {"maitred.dev/queue": f"{SECRET}-q"}}}
+    queues = [{"name": name, "parent": parent, **select} for name, parent in parents.items()]
+    snapshot = snapshot_of([b.node("n", cpu=8), *theirs, labelled, waits, own])
+    told = as_seen_by(Situation(snapshot, policy_of({"queues": queues}), NOW), OURS)
+    payers = told.snapshot.payers
+    first, second, mine = (payers[number] for number in told.snapshot.bound.payer.tolist())
+    assert mine == Payer("default", "mine", "me")
+    assert (first.queue, first.user) == (second.queue, second.user)
+    assert first.namespace != second.namespace
+    assert told.snapshot.groups[0].payer == Payer(first.namespace, first.queue)
+    assert told.snapshot.namespaces[first.namespace]["maitred.dev/queue"] == first.queue
+    assert [one.name for one in told.policy.queues] == ["mine", "ours", first.queue, "default"]
+    assert_kept((payers, told.policy, told.snapshot.namespaces, told.snapshot.groups[0].payer))
 
 
 def test_who_may_see_everything_sees_it_as_it_is() -> None:

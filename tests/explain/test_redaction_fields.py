@@ -35,6 +35,7 @@ from maitred.model.plan import Alternative, Departure, Eviction, Receipt, Toll
 from maitred.model.pod import Pod, PodSpec
 from maitred.model.policy import (
     Devices,
+    FairShare,
     Healing,
     Health,
     LemonRules,
@@ -47,6 +48,7 @@ from maitred.model.policy import (
     Workloads,
 )
 from maitred.model.priority import PriorityClass
+from maitred.model.queues import PriorityRange, QueueLimit
 from maitred.model.storage import CSIDriver, CSINode, PersistentVolume, StorageClass, VolumeAttachment
 from maitred.model.suspension import SUSPENDED
 from tests.explain.filling import Filling, field_names, inside, tomorrow
@@ -83,6 +85,9 @@ SETTINGS = (
     Search,
     Prices,
     Workloads,
+    FairShare,
+    QueueLimit,
+    PriorityRange,
 )
 PUBLIC = {kind.__name__ for kind in (*OF_THE_CLUSTER, *SETTINGS, Taint, GroupApi, DrainRequest)}
 """What is in a scene as it is, whoever reads it."""
@@ -103,8 +108,8 @@ HIDDEN = {
     "DeviceClaim.config",
     "DeviceToleration.toleration_seconds",
     "Group.origin",
-    "Group.queue",
     "Group.warnings",
+    "GroupView.account",
     "GroupView.claims",
     "DrainMove.uids",
     "DrainProgress.staying",
@@ -130,6 +135,7 @@ HIDDEN = {
     "ResourceClaimStatus.devices",
     "Signal.pod",
     "Situation.waiting",
+    "Snapshot.book",
     "VolumeSpec.access_modes",
     "VolumeSpec.capacity",
     "VolumeSpec.storage_class_name",
@@ -145,7 +151,8 @@ HIDDEN = {
     "SaidCondition.message",
     *(f"PodSpec.{name}" for name in field_names(PodSpec) if name != "node_name"),
 }
-"""Fields of strangers' objects that are not told, since no decision about others reads them."""
+"""Fields of strangers' objects that are not told, since no decision about others reads them, or each makes
+them anew."""
 
 
 def one_word(field: str) -> str:

@@ -13,6 +13,7 @@ from maitred.decide import decide as decide_snapshot
 from maitred.explain.remedies import growth, seeking
 from maitred.explain.remedies.added import Pattern, with_copies
 from maitred.explain.remedies.changes import MoreNodes
+from maitred.explain.remedies.rehearsal import with_running
 from maitred.explain.situation import Situation
 from maitred.model.meta import Timestamp
 from tests.explain.applying import SLICE_SIZE, SLICE_TOPOLOGY, check_remedies, remedied
@@ -490,3 +491,12 @@ def test_members_that_no_memory_holds_are_not_supposed_to_be_created() -> None:
     reference = {"kind": "PyTorchJob", "name": "crew", "uid": owner["metadata"]["uid"], "controller": True}
     pod["metadata"]["ownerReferences"] = [{"apiVersion": owner["apiVersion"], **reference}]
     assert "create" not in offers([*nodes(1), owner, pod])
+
+
+def test_what_is_supposed_to_run_runs_on_the_account_of_its_group() -> None:
+    pods = [b.pod(name, cpu=1, annotations={"maitred.dev/queue": name}) for name in ("a", "b")]
+    there = b.pod("there", cpu=1, node="n", annotations={"maitred.dev/queue": "c"})
+    snapshot = snapshot_of([b.node("n", cpu=8), *pods, there])
+    seats = [(view.payer, [(int(view.shapes[0]), 0)]) for view in snapshot.groups]
+    after = with_running(snapshot, seats)
+    assert [after.payers[number].queue for number in after.bound.payer] == ["c", "a", "b"]

@@ -12,6 +12,7 @@ from maitred.kube.client import Client, encode
 from maitred.kube.errors import ApiError
 from maitred.kube.resources import NAMESPACES, PODS, Resource
 from maitred.sandbox.controlplane.run import ControlPlane
+from maitred.sandbox.housekeeping.jobs import failures
 from tests.sandbox.apiserver.running import running_server
 from tests.scenarios.api import Api, eventually
 from tests.scenarios.server import RealServer, SandboxServer, Server
@@ -48,8 +49,12 @@ def real_server(control_plane: ControlPlane) -> Server:
 
 @pytest.fixture(scope="package")
 def sandbox_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with running_server(tmp_path_factory.mktemp("sandbox"), kept=True) as server:
-        yield SandboxServer(server)
+    """Its Job controller creates a pod anew after a moment. The real one waits for ten seconds, and that is
+    tested where it is tested how Jobs end."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(failures, "FIRST_WAIT", 1.0)
+        with running_server(tmp_path_factory.mktemp("sandbox"), kept=True) as server:
+            yield SandboxServer(server)
 
 
 @pytest.fixture(scope="package", params=[REAL, SANDBOX])

@@ -12,7 +12,7 @@ from tests.scenarios.healing import MEMORY, Given, Incidents, Whole, create_mark
 from tests.scenarios.line import Trouble
 from tests.scenarios.objects import Group, Job, Pods, nodes
 from tests.scenarios.preempting import NoRecords
-from tests.scenarios.server import Server
+from tests.scenarios.server import RealServer, Server
 from tests.scenarios.stage import SYSTEM_NAMESPACE, Actor, Scenario, Stage, play
 from tests.scenarios.steps import Bound, Create, Delete, Exist, FailNode, Gone, HealNode, NotBound
 
@@ -27,10 +27,12 @@ record and the owner twice more. Whether one comes before the other depends on t
 
 @pytest.mark.parametrize("rule", ["replace", "restart"])
 def test_killed_at_every_write_of_healing(rule: str, server: Server) -> None:
+    """On a real server at every third write: there the Job controller waits for ten seconds each time."""
     scenario = Scenario("killed at every write", nodes(SIZE + 1, cpu=1), (), settings=ONE_BY_ONE)
+    every = 3 if isinstance(server, RealServer) else 1
 
     async def act(stage: Stage) -> None:
-        for write in range(1, MOST_WRITES + 1):
+        for write in range(1, MOST_WRITES + 1, every):
             guest = await begin(stage, rule)
             lost = node_of(stage, JOB)
             died = await crash(stage, write, lost, guest)

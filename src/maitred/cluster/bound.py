@@ -41,6 +41,7 @@ class BoundTable:
         group: int,
         budgets: int,
         controller: int,
+        payer: int,
         working: bool,
         started: int,
         checkpoint: int,
@@ -58,6 +59,7 @@ class BoundTable:
         columns["group"][row] = group
         columns["budgets"][row] = budgets
         columns["controller"][row] = controller
+        columns["payer"][row] = payer
         columns["working"][row] = working
         columns["started"][row] = started
         columns["checkpoint"][row] = checkpoint
@@ -71,13 +73,20 @@ class BoundTable:
         self._columns["occupants"][row] = None
         self._free.append(row)
 
-    def renumber(self, row: int, needs: int, labels: int, standing: int) -> None:
+    def renumber(self, row: int, needs: int, labels: int, standing: int, payer: int) -> None:
         self._columns["needs"][row] = needs
         self._columns["labels"][row] = labels
         self._columns["standing"][row] = standing
+        self._columns["payer"][row] = payer
 
     def set_budgets(self, row: int, budgets: int) -> None:
         self._columns["budgets"][row] = budgets
+
+    def set_payer(self, row: int, payer: int) -> bool:
+        """Whether it was another one."""
+        before = self._columns["payer"][row]
+        self._columns["payer"][row] = payer
+        return bool(before != payer)
 
     def set_progress(
         self, row: int, working: bool, started: int, checkpoint: int, due: int, grace: int

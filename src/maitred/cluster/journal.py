@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.nodes import Ints
 from maitred.model.needs import PodTerm
 
@@ -31,6 +32,8 @@ class Seated:
     copies: Ints
     held: bool = False
     """The places are kept for pods that come when others have left."""
+    account: int = NO_ACCOUNT
+    """On which they are."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

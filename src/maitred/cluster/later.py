@@ -23,7 +23,7 @@ from maitred.cluster.settling import Place, TracedLookup
 from maitred.cluster.snapshot import NO_INDEX, UNKNOWN_TIME, GroupView, LaterMembers
 from maitred.model.group import TopologyRequest
 from maitred.model.kinds import row_of
-from maitred.model.membership import GroupId, PodWords, sorting_key
+from maitred.model.membership import GroupId, PodWords, common_models, common_payer, sorting_key
 from maitred.model.membership.later import LaterGroup, all_before, is_suspended, later_groups
 from maitred.model.membership.source import JOB
 from maitred.model.meta import key_of
@@ -34,6 +34,7 @@ from maitred.model.operators.pods.remaining import before_admission
 from maitred.model.operators.pods.replicas import in_domain_of
 from maitred.model.owner_chain import Found
 from maitred.model.pod import Pod
+from maitred.model.queues import ANY_MODEL, Payer
 from maitred.model.selector import Labels
 
 MOST_IN_ALL, MOST_IN_NAMESPACE = 20_000, 5_000
@@ -345,7 +346,14 @@ class LinkedView:
             ranks=tuple({coming.like.standing.rank for coming in later.coming}),
             schedulers=schedulers,
             pending_schedulers=schedulers,
+            payer=self._payer(before),
+            any_model=common_models(one.settled.models for one in before).said == ANY_MODEL,
         )
+
+    def _payer(self, before: list[Member]) -> Payer:
+        """Its pods are not there yet, and have the same owner as those that come before them."""
+        known = [(f"pod {one.key}", one.payer) for one in before]
+        return common_payer(known) if known else Payer(self.link.host.key.partition("/")[0])
 
     def _later(self, view: GroupView) -> LaterMembers:
         shapes = list[int]()

@@ -7,7 +7,7 @@ taken back. Most accounts are made when first asked for, from the load as it is 
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Generic, Self, TypeVar
 
@@ -39,10 +39,7 @@ class Load:
 
     def twin(self, nodes: NodeView, snapshot: Snapshot) -> "Load":
         """The same pods on another view of the nodes. Entries are its own: they can be taken back alone."""
-        journal = [
-            Seated(entry.shape, entry.rows, entry.copies, entry.held) if isinstance(entry, Seated) else entry
-            for entry in self.journal
-        ]
+        journal = [replace(entry) if isinstance(entry, Seated) else entry for entry in self.journal]
         twin = Load(snapshot, nodes, self.bound, self.occupied, self.here.copy(), journal, self.meter)
         twin._known = self._known
         return twin

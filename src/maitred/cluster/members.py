@@ -38,6 +38,8 @@ from maitred.model.membership import (
     JobProgress,
     PodWords,
     Settled,
+    common_models,
+    common_payer,
     group_of,
     size,
     without_failed,
@@ -46,6 +48,7 @@ from maitred.model.meta import ObjectMeta, Timestamp, controller_of, mark
 from maitred.model.operators.jobset import JOB_GLOBAL_INDEX, JOB_INDEX
 from maitred.model.owners import kind_of
 from maitred.model.pod import Pod
+from maitred.model.queues import ANY_MODEL, Payer
 from maitred.model.runtime import Runtime, together
 from maitred.model.selector import Labels, integer
 from maitred.model.storage import ClaimSpec
@@ -120,6 +123,10 @@ class Member:
     def settled(self) -> Settled:
         """The group that it is in, by what it says and by the objects that this points to."""
         return self.crew.settled
+
+    @property
+    def payer(self) -> Payer:
+        return self.settled.payer or Payer(self.key.partition("/")[0])
 
     @property
     def group(self) -> GroupId | None:
@@ -294,6 +301,9 @@ class GroupRecord:
         unfinished = [m for m in ordered if m.state in UNFINISHED]
         leaving = [m for m in unfinished if m.state == State.TERMINATING]
         group, conflicts = self.group(), tuple(m.settled.conflict for m in pending if m.settled.conflict)[:1]
+        speaking = _speakers(pending or unfinished or ordered)
+        models = common_models(m.settled.models for m in speaking)
+        conflicts += (models.problem,) if models.problem else ()
         unread = {problem for m in unfinished for problem in m.standing.protection.problems}
         unread.update(group.protection.problems)
         runtime, removed = _runtime(group, unfinished), _succeeded_and_removed(group, ordered)
@@ -331,6 +341,8 @@ class GroupRecord:
             source=(self.id.source, self.id.key, self.id.uid),
             wishes=tuple(sorted({m.standing.on_failure for m in unfinished} - {NO_WISH}, key=repr)),
             leaving_shapes=tuple(map(shape_of, leaving)),
+            payer=common_payer([(f"pod {m.key}", m.payer) for m in speaking]),
+            any_model=models.said == ANY_MODEL,
         )
 
     def seated(self) -> SeatedGroup:
@@ -376,6 +388,14 @@ def _owner(members: Iterable[Member]) -> str:
     """What somebody wrote that all of them are made from, as far as that is known."""
     owners = {m.settled.top or " ".join(filter(None, m.occupant.owner)) for m in members}
     return owners.pop() if len(owners) == 1 else ""
+
+
+def _speakers(members: Iterable[Member]) -> list[Member]:
+    """The first of those who say the same."""
+    found = dict[Speakers, Member]()
+    for member in members:
+        found.setdefault(member.crew, member)
+    return list(found.values())
 
 
 def _ranks(members: Iterable[Member]) -> tuple[GroupRank, ...]:

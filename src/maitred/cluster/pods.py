@@ -115,12 +115,15 @@ class PodTable:
     def describe_again(self, crew: Speakers) -> None:
         """The group of these is described otherwise now."""
         self._news.version += 1
-        record = None if crew.settled.id is None else self.groups.get(crew.settled.id)
-        if record is not None:
-            record.declared, record.view = crew.settled.group, None
-            self.seats.groups.changed(record)
-            self._news.groups.add(self._trees.id_of(record.id).key)
+        described = None
         for member in crew.members.values():
+            record = member.record  # of all the same; or of a lone pod, its own
+            if record is not None and record is not described:
+                record.declared, record.view = crew.settled.group, None
+                self.seats.groups.changed(record)
+                self._news.groups.add(self._trees.id_of(record.id).key)
+                described = record
+            self.seats.charge_to(member)
             self.later.depart(member)
             self.later.arrive(member)
 
@@ -221,8 +224,8 @@ class PodTable:
         pods, interner = len(self.members), self.interner
         numbers, classes_stale = interner.forget_unused(), interner.refresh_live_keys()
         classes_stale |= interner.forget_classes(pods)
-        standings_stale = self.intake.forget_standings(pods)
-        if numbers is None and not classes_stale and not standings_stale:
+        standings_stale, payers_stale = self.intake.forget_standings(pods), self.seats.payers.forget(pods)
+        if numbers is None and not (classes_stale or standings_stale or payers_stale):
             return False
         for member in chain(self.members.values(), self.later.members()):
             member.standing, member.standing_number = self.intake.numbered(member.standing)

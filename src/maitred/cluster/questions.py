@@ -207,6 +207,7 @@ class StateQuestions:
             priority_classes=dict(tables[PriorityClass]),
             composites=dict(self._trees.composites),
             standings=pods.intake.standings,
+            payers=seats.payers.view(),
             seated=seats.groups.view(),
             controllers=pods.controllers.view(),
             budgets=budgets,

@@ -9,6 +9,7 @@ from maitred.cluster.interning import Interner
 from maitred.cluster.members import NOT_BOUND, Member, State
 from maitred.cluster.news import News
 from maitred.cluster.nodes import Charge, Ints, NodeTable
+from maitred.cluster.payers import PayerTable
 from maitred.cluster.seated_groups import SeatedTable
 from maitred.cluster.snapshot import NO_GROUP
 from maitred.model.categories import Effect
@@ -23,13 +24,15 @@ class SeatTable:
         self.bound = BoundTable()
         self.groups = SeatedTable()
         self.budgets = BudgetTable()
+        self.payers = PayerTable()
         self._interner = interner
         self._claims = claims
         self._news = news
         self._charges: dict[int, Charge] = {}
 
     def seat(self, member: Member) -> None:
-        row = member.node_row = self.nodes.row(member.node)
+        row, namespace = self.nodes.row(member.node), member.key.partition("/")[0]
+        member.node_row = row
         self.nodes.charge(row, self._charge_of(member.needs), member.fixed)
         member.bound_row = self.bound.take(
             member.occupant,
@@ -40,8 +43,9 @@ class SeatTable:
             fixed=member.fixed,
             standing=member.standing_number,
             group=NO_GROUP if member.record is None else self.groups.arrive(member.record),
-            budgets=self.budgets.number(member.key.partition("/")[0], member.labels),
+            budgets=self.budgets.number(namespace, member.labels),
             controller=member.controller,
+            payer=self.payers.number(member, namespace),
             working=member.working,
             started=member.started,
             checkpoint=member.checkpoint,
@@ -89,8 +93,16 @@ class SeatTable:
             member.needs = numbers.get(member.needs, FORGOTTEN)
         member.label_class = self.label_class(member)
         if member.bound_row != NOT_BOUND:
+            payer = self.payers.number(member, member.key.partition("/")[0])
             places = (member.needs, member.label_class, member.standing_number)
-            self.bound.renumber(member.bound_row, *places)
+            self.bound.renumber(member.bound_row, *places, payer)
+
+    def charge_to(self, member: Member) -> None:
+        """On whose account it is may have changed: what others may use of a quota has, then."""
+        if member.bound_row != NOT_BOUND:
+            payer = self.payers.number(member, member.key.partition("/")[0])
+            if self.bound.set_payer(member.bound_row, payer):
+                self._news.effects |= Effect.COMPANY
 
     def look_at_budgets(self, members: Iterable[Member]) -> None:
         """Budgets have come or gone, or speak of others: number the pods of their namespaces anew. Rare."""

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.devices.allocated import NOTHING_ALLOCATED, Allocated
 from maitred.cluster.devices.inventory import NO_DEVICES, Inventory
 from maitred.cluster.devices.needs import ClaimNeed
@@ -29,9 +30,13 @@ from maitred.model.pod import Pod
 from maitred.model.policy import Workloads
 from maitred.model.priority import PriorityClass
 from maitred.model.protection import Protection
+from maitred.model.queues import Payer
 from maitred.model.runtime import NOT_SAID, Runtime
 from maitred.model.selector import Labels
 from maitred.model.suspending import TopOwner
+
+if TYPE_CHECKING:
+    from maitred.cluster.queues.book import QueueBook
 
 T = TypeVar("T", bound=Object)
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
@@ -116,6 +121,8 @@ class BoundPods:
     """Which set of budgets speaks of it."""
     controller: Codes
     """Which of the controllers made it; NO_CONTROLLER where its owner cannot be suspended."""
+    payer: Codes
+    """On whose account it runs."""
     working: Mask
     """Has a container that runs, as its phase says."""
     started: Ints
@@ -131,11 +138,11 @@ class BoundPods:
         """Some of the pods, by a mask or by their places."""
         return BoundPods(*(getattr(self, column)[chosen] for column in self.__slots__))
 
-    def joined_by(self, node: Codes, needs: Codes, labels: Codes) -> "BoundPods":
+    def joined_by(self, node: Codes, needs: Codes, labels: Codes, payer: Codes) -> "BoundPods":
         """With more pods of which nothing else is known, so that none can be made to leave."""
         nobody = np.full(len(node), NO_GROUP, dtype=np.int32)
         more = {"node": node, "needs": needs, "labels": labels, "group": nobody, "controller": nobody}
-        more["fixed"] = np.ones(len(node), dtype=np.bool_)
+        more |= {"payer": payer, "fixed": np.ones(len(node), dtype=np.bool_)}
         columns = []
         for name in self.__slots__:
             column = getattr(self, name)
@@ -218,6 +225,8 @@ class GroupView:
     ranks: tuple[GroupRank, ...]
     schedulers: tuple[str, ...]
     pending_schedulers: tuple[str, ...]
+    payer: Payer
+    """On whose account it would run: that of its first pending member."""
     nominated: tuple[str, ...] = ()
     """The node that each pending member was promised; all empty when none was."""
     claims: tuple[tuple[str, ...], ...] = ()
@@ -245,10 +254,14 @@ class GroupView:
     """The kind and the key of the owner, if it creates pods once others are scheduled or ready."""
     source: tuple[str, str, str] = ("", "", "")
     """The id by which the state knows it."""
+    account: int = NO_ACCOUNT
+    """The number of the account in the book of queues, if there is one."""
     wishes: tuple[FailureWish, ...] = ()
     """What its members ask for if hardware fails under them."""
     leaving_shapes: tuple[int, ...] = ()
     """Of members on nodes that are on their way out: others like them may come in their places."""
+    any_model: bool = False
+    """Its members may be on devices of different models."""
 
     @property
     def coming(self) -> int:
@@ -330,6 +343,8 @@ class Snapshot:
     priority_classes: Mapping[str, PriorityClass] = field(default_factory=dict)
     composites: Mapping[str, Composite] = field(default_factory=dict)
     standings: tuple[Standing, ...] = ()
+    payers: tuple[Payer, ...] = ()
+    """By the numbers that pods on nodes have."""
     seated: tuple[SeatedGroup | None, ...] = ()
     controllers: tuple[Controller | None, ...] = ()
     budgets: tuple[PodDisruptionBudget, ...] = ()
@@ -345,6 +360,8 @@ class Snapshot:
     """Resources that devices can be asked for by, and the class that each stands for."""
     inventory: Inventory = NO_DEVICES
     allocated: Allocated = NOTHING_ALLOCATED
+    book: "QueueBook | None" = None
+    """The queues of the policy, if it has any, and who is in which."""
 
     def tree_of(self, group: Group) -> str:
         """The name that a group is decided under: its own, or that of the tree that it is in."""

@@ -17,7 +17,7 @@ from maitred.cluster.parts import Branch, Parts, root_of
 from maitred.cluster.snapshot import GroupView
 from maitred.model.group import Composite, Group, TopologyRequest
 from maitred.model.healing import NO_WISH, FailureWish
-from maitred.model.membership import POD_GROUP, GroupId
+from maitred.model.membership import POD_GROUP, GroupId, common_payer
 from maitred.model.runtime import NOT_SAID, together
 
 COMPOSITE_POD_GROUP = "CompositePodGroup"
@@ -182,6 +182,8 @@ class _Composer:
             parts=parts,
             source=(COMPOSITE_POD_GROUP, self.root, ""),
             wishes=_union_of_wishes(views),
+            payer=common_payer([(f"group {view.group.key}", view.payer) for view in views]),
+            any_model=any(view.any_model for view in views),
             members_by_leaf=tuple(0 if view is None else view.members for _, view in self.order),
         )
 

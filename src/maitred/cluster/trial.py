@@ -10,11 +10,13 @@ from typing import TypeVar
 
 import numpy as np
 
+from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.journal import Moved, Rows, Seated
 from maitred.cluster.load import Account, Load
 from maitred.cluster.meter import Meter
 from maitred.cluster.neighbours import Neighbours
 from maitred.cluster.nodes import Ints, Mask, NodeView
+from maitred.cluster.queues.use import QueueUse
 from maitred.cluster.snapshot import Shape, Snapshot
 from maitred.cluster.supply import SUPPLIES
 from maitred.cluster.supply.columns import Columns
@@ -25,11 +27,20 @@ S = TypeVar("S", bound=Supply)
 
 
 class Trial:
-    def __init__(self, load: Load, supplies: tuple[Supply, ...], neighbours: Neighbours) -> None:
+    def __init__(
+        self,
+        load: Load,
+        supplies: tuple[Supply, ...],
+        neighbours: Neighbours,
+        queues: QueueUse | None,
+    ) -> None:
         self.load = load
         self.supplies = supplies
         self.neighbours = neighbours
-        self._accounts: tuple[Account, ...] = (*supplies, neighbours)
+        self.queues = queues
+        """What queues use; None where there are none, and where nothing runs that could be in one."""
+        accounts = (*supplies, neighbours, queues)
+        self._accounts: tuple[Account, ...] = tuple(one for one in accounts if one is not None)
         self._by_kind = {type(supply): supply for supply in supplies}
         self.columns = self.supply(Columns)
         """The amounts of resources, which most questions are about."""
@@ -39,7 +50,8 @@ class Trial:
 
     @classmethod
     def _fresh(cls, load: Load) -> "Trial":
-        return cls(load, tuple(kind(load) for kind in SUPPLIES), Neighbours(load))
+        queues = QueueUse(load) if load.occupied and load.snapshot.book is not None else None
+        return cls(load, tuple(kind(load) for kind in SUPPLIES), Neighbours(load), queues)
 
     @classmethod
     def of(cls, snapshot: Snapshot, meter: Meter | None = None) -> "Trial":
@@ -62,7 +74,8 @@ class Trial:
         more.
         """
         load = self.load.twin(nodes, snapshot or self.snapshot)
-        return Trial(load, tuple(supply.on(load) for supply in self.supplies), self.neighbours.on(load))
+        supplies = tuple(supply.on(load) for supply in self.supplies)
+        return Trial(load, supplies, self.neighbours.on(load), self.queues and self.queues.on(load))
 
     def twin(self) -> "Follower":
         """A copy on which some placements can be taken back, one after the other, as if they had not been
@@ -73,7 +86,7 @@ class Trial:
     def with_supply(self, other: Supply) -> "Trial":
         """The same with another account of one supply, to be looked at only."""
         supplies = tuple(other if type(own) is type(other) else own for own in self.supplies)
-        return Trial(self.load, supplies, self.neighbours)
+        return Trial(self.load, supplies, self.neighbours, self.queues)
 
     def ahead(self, leaving: Mask) -> "Trial":
         """The cluster once these pods have left, with those who were promised a place on it."""
@@ -82,7 +95,8 @@ class Trial:
         for entry in load.seated():
             entry.held = False
         supplies = tuple(supply.ahead(load, leaving) for supply in self.supplies)
-        return Trial(load, supplies, self.neighbours.ahead(load, leaving))
+        queues = self.queues and self.queues.ahead(load, leaving)
+        return Trial(load, supplies, self.neighbours.ahead(load, leaving), queues)
 
     def follow(self, leader: "Trial") -> None:
         """From now on whoever gets a place on the leader, or is promised one, has it here too, for as long.
@@ -128,17 +142,17 @@ class Trial:
 
     # -- change and undo -------------------------------------------------------------------------------
 
-    def seat(self, shape: int, rows: Rows, copies: Ints) -> Seated:
+    def seat(self, shape: int, rows: Rows, copies: Ints, account: int = NO_ACCOUNT) -> Seated:
         """Put `copies[i]` pods of a shape on the node of row `rows[i]`; each row at most once."""
-        entry = Seated(shape, rows, copies)
+        entry = Seated(shape, rows, copies, account=account)
         self._enter(entry)
         return entry
 
-    def hold(self, shape: int, rows: Rows, copies: Ints, leaving: Mask) -> Seated:
+    def hold(self, shape: int, rows: Rows, copies: Ints, leaving: Mask, account: int = NO_ACCOUNT) -> Seated:
         """Keep places for pods that are to come once those who leave are gone, until they are let go."""
-        for account in self._accounts:
-            account.look_ahead(leaving)
-        entry = Seated(shape, rows, copies, held=True)
+        for one in self._accounts:
+            one.look_ahead(leaving)
+        entry = Seated(shape, rows, copies, held=True, account=account)
         self._enter(entry)
         return entry
 
@@ -214,7 +228,7 @@ class Follower:
     """Its own entry for each entry of the other's journal."""
 
     def seat(self, entry: Seated) -> None:
-        self._own[entry] = self.trial.seat(entry.shape, entry.rows, entry.copies)
+        self._own[entry] = self.trial.seat(entry.shape, entry.rows, entry.copies, entry.account)
 
     def let_go(self, entry: Seated) -> None:
         self.trial.let_go(self._own.pop(entry))

@@ -4,22 +4,24 @@ The fields of a `Turn` are the rules, in the order in which they are looked at. 
 turns differ decides, and `rule_between` names its rule. Answers, remedies, forecasts and simulations compare
 turns; they do not sort groups themselves.
 
-Priority comes first, high to low, unless the policy's order is first come, first served. Within one priority,
-groups go by the measure of the policy's order if it has one, then by age: quorums, and late members of groups
-whose quorum runs already; then the surplus of groups that were seated in this cycle. Promised places are held
-against equals too, so within one priority they are held first, and the groups that they were promised to come
-next. A cycle with a budget may not get to all groups. Those that it does not get to come first among their
-equals in a later cycle.
+Where there are queues, groups that are entitled come before those that borrow. Priority comes next, high to
+low, unless the policy's order is first come, first served. Within one priority come quorums, and late members
+of groups whose quorum runs already; then the surplus of groups that were seated in this cycle. Of each of
+these, groups go by the share that their queue has, if there are queues, then by the measure of the policy's
+order if it has one, then by age. Promised places are held against equals too, so within one priority they are
+held first, and the groups that they were promised to come next. A cycle with a budget may not get to all
+groups. Those that it does not get to come first among their equals in a later cycle.
 
 To add a rule, give it a name in `Rule`, a field in `Turn` at its place and words in `explain/why/rules.py`. A
-rule that goes by what the cycle has given away so far is looked up in `Agenda.next`, which sees the trial.
+rule that goes by what the cycle has given away so far is part of what renews a turn (`queues/turns.py`).
 """
 
 import heapq
 import math
 import sys
+from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 from maitred.cluster.trial import Trial
 from maitred.model.policy import Order, Rule
@@ -34,17 +36,27 @@ NOT_CUT_OFF = sys.maxsize
 class Turn(NamedTuple):
     """Turns compare in the order in which they come."""
 
+    borrows: tuple[bool, ...]
+    """Of its queue and those above, from the top down: whether with the group it is beyond its guarantee.
+    Empty where there are no queues."""
     rank: int
     claims: bool
     """Whether it asks for seats; places that were promised are held first."""
     place: int
     """In the rotation: who was cut off in an earlier cycle comes before others of the same priority."""
     part: int
+    shares: tuple[float, ...]
+    """What its queue and those above have, from the top down, of all there is and by their weights."""
     measure: float
     created: float
     key: str
     number: int
     """Of several groups that have one name."""
+
+    @property
+    def level(self) -> "OrderLevel":
+        """Turns of one level come one after the other."""
+        return self.borrows, self.rank
 
     @property
     def priority(self) -> int:
@@ -85,17 +97,21 @@ class Turn(NamedTuple):
         """What decides whether a group may take another's place. A greater age gives no right to that."""
         return self.rank, self.measure
 
-    def by(self, rule: Rule) -> tuple[float | str, ...]:
+    def by(self, rule: Rule) -> tuple[object, ...]:
         """What one rule compares."""
-        values: tuple[float | str, ...] = self
+        values: tuple[Any, ...] = self
         return tuple(value for one, value in zip(RULE_OF_FIELD, values, strict=True) if one == rule)
 
 
+OrderLevel = tuple[tuple[bool, ...], int]
+"""Whether a group borrows, and its priority as far as the order goes by it."""
 RULE_OF_FIELD: tuple[Rule, ...] = (
+    "entitled",
     "priority",
     "promised",
     "rotation",
     "promised",
+    "fair-share",
     "measure",
     "age",
     "name",
@@ -126,13 +142,13 @@ def first_turn(
 ) -> Turn:
     """When the quorum of a group has its turn, or the late members of a group whose quorum runs."""
     part = PROMISED if promised else QUORUM
-    return Turn(rank(priority, order), True, place, part, measure, created, key, number)
+    return Turn((), rank(priority, order), True, place, part, (), measure, created, key, number)
 
 
 def moving_turn(order: Order, priority: int, key: str, number: int) -> Turn:
     """When pods that must leave their node get other places: they have some already, which is the best of
     reasons to have one."""
-    return Turn(rank(priority, order), False, NOT_CUT_OFF, MOVING, math.inf, 0.0, key, number)
+    return Turn((), rank(priority, order), False, NOT_CUT_OFF, MOVING, (), math.inf, 0.0, key, number)
 
 
 def rule_between(one: Turn, other: Turn) -> Rule:
@@ -144,13 +160,23 @@ def rule_between(one: Turn, other: Turn) -> Rule:
 class Agenda:
     """Hands out turns one by one; turns may be added while it runs."""
 
-    def __init__(self) -> None:
+    def __init__(self, renewed: Callable[[Turn, Trial], Turn] | None = None) -> None:
+        """`renewed` makes a turn what it is by now, where that depends on what the cycle has given away: such
+        a turn only ever comes later than it was."""
         self._turns: list[Turn] = []
+        self._renewed = renewed
 
     def add(self, turn: Turn) -> None:
         heapq.heappush(self._turns, turn)
 
     def next(self, trial: Trial) -> Turn | None:
-        """The first of those that are left, given what the trial has given away so far. No rule of today asks
-        the trial: a turn stays where it was when it was added."""
-        return heapq.heappop(self._turns) if self._turns else None
+        """The first of those that are left, given what the trial has given away so far."""
+        while self._turns:
+            turn = heapq.heappop(self._turns)
+            if self._renewed is None:
+                return turn
+            now = self._renewed(turn, trial)
+            if not self._turns or now <= max(turn, self._turns[0]):
+                return now
+            heapq.heappush(self._turns, now)
+        return None

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.parts import Parts
 from maitred.cluster.snapshot import GroupView, MemberOrder, RunningMember
 from maitred.decide.seats import Demand, Seats
@@ -28,6 +29,10 @@ class Ask:
     """Rows of nodes that are taken only if there are no others,"""
     closed: frozenset[int] = frozenset()
     """and of those that are kept free for others."""
+    account: int = NO_ACCOUNT
+    """On which its members are, if there are queues."""
+    any_model: bool = False
+    """Whether they may be on devices of different models then."""
     distinct: tuple[int, ...] = field(init=False, repr=False, compare=False)
     """The different shapes, in the order in which members have them."""
 
@@ -106,7 +111,18 @@ def ask_of(
     shapes, later = tuple(view.shapes.tolist()), view.later
     if later is None:
         topology = view.group.topology
-        return Ask(shapes, view.orders, view.missing, topology, view.running, view.parts, avoided, closed)
+        return Ask(
+            shapes,
+            view.orders,
+            view.missing,
+            topology,
+            view.running,
+            view.parts,
+            avoided,
+            closed,
+            view.account,
+            view.any_model,
+        )
     parts = later.parts
     return Ask(
         (*shapes, *later.shapes),
@@ -117,6 +133,8 @@ def ask_of(
         parts,
         avoided,
         closed,
+        view.account,
+        view.any_model,
     )
 
 
@@ -133,9 +151,17 @@ def ask_anew(view: GroupView) -> Ask:
     shapes, orders = tuple(shape for _, shape, _ in members), tuple(order for order, _, _ in members)
     if parts is None:
         need = max(1, view.group.quorum - view.succeeded)
-        return Ask(shapes, orders, need, view.group.topology)
+        return Ask(shapes, orders, need, view.group.topology, account=view.account, any_model=view.any_model)
     parts = replace(parts, waiting=tuple(leaf for _, _, leaf in members), seated=())
-    return Ask(shapes, orders, max(1, parts.lacking()), _topology(view, parts), parts=parts)
+    return Ask(
+        shapes,
+        orders,
+        max(1, parts.lacking()),
+        _topology(view, parts),
+        parts=parts,
+        account=view.account,
+        any_model=view.any_model,
+    )
 
 
 def ask_at_last(view: GroupView) -> Ask:

@@ -4,6 +4,7 @@ from maitred.cluster.nodes import Mask
 from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.context import FULL_RULES, Context, Waiver
+from maitred.decide.queues.admission import choices, is_limited, within_limits
 from maitred.decide.seating import required_domain, seat_within
 from maitred.decide.seats import Steps
 from maitred.decide.slices import seat_slices, whole_slices
@@ -26,6 +27,29 @@ def attempt(
     if within is None:
         return None
     within = within if among is None else within & among
+    if not is_limited(trial, ask, waiver):
+        return _seat_apart(trial, ask, within, context, steps, waiver)
+    return _seat_admitted(trial, ask, within, context, steps, waiver)
+
+
+def _seat_admitted(
+    trial: Trial, ask: Ask, within: Mask, context: Context, steps: Steps, waiver: Waiver
+) -> Assignment | None:
+    """On devices of the first model that its queue lets it use and that has seats for it."""
+    assert trial.queues is not None
+    for choice in choices(trial.queues, ask, context.policy):
+        there = within if choice.nodes is None else within & choice.nodes
+        found = _seat_apart(trial, choice.ask, there, context, steps, waiver)
+        admitted = found and within_limits(trial.queues, ask, found)
+        if admitted:
+            return admitted
+    return None
+
+
+def _seat_apart(
+    trial: Trial, ask: Ask, within: Mask, context: Context, steps: Steps, waiver: Waiver
+) -> Assignment | None:
+    """Not on nodes that it should avoid, if there are others."""
     if ask.avoided:
         elsewhere = within.copy()
         elsewhere[list(ask.avoided)] = False

@@ -15,14 +15,14 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 
 from maitred.cluster.meter import Meter
-from maitred.decide.agenda import NOT_CUT_OFF
+from maitred.decide.agenda import NOT_CUT_OFF, OrderLevel
 from maitred.model.plan import Blocker
 from maitred.model.rotation import Rotation
 
 AGAIN, EXPLAINING = "again", "explaining"
 """What comes after all priorities: those who are tried again because others sat down, from what is left; and
 what is in the way of those who wait, for which there is half as much again."""
-BudgetLevel = int | str
+BudgetLevel = OrderLevel | str
 
 
 class Budget:
@@ -42,7 +42,7 @@ class Budget:
         """Where it comes in the rotation."""
         return self._place.get(group, NOT_CUT_OFF)
 
-    def divide(self, namespaces: Mapping[int, Collection[str]]) -> None:
+    def divide(self, namespaces: Mapping[OrderLevel, Collection[str]]) -> None:
         """Among these priorities, each with its namespaces."""
         self._levels = {level: len(names) for level, names in namespaces.items()}
         self._namespaces = max(1, len({name for names in namespaces.values() for name in names}))

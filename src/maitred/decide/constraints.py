@@ -19,6 +19,7 @@ from maitred.decide.blockers import (
 from maitred.decide.closed_nodes import closer_words, closers
 from maitred.decide.devices import devices
 from maitred.decide.health import health
+from maitred.decide.queues.words import quota
 from maitred.model.categories import Category
 from maitred.model.needs import SpreadTerm
 from maitred.model.plan import Blocker, Detail
@@ -169,7 +170,14 @@ def _volume_words(detail: Detail, nodes: int) -> str:
     return f"{words}; only one pod at a time may use {claims}" if claims else words
 
 
+def quota_of_queue(unseated: Unseated) -> Blocker:
+    use = unseated.trial.queues
+    assert use is not None, "only groups in queues are limited by them"
+    return quota(use, unseated.ask, unseated.context.policy, unseated.alone, unseated.numbers)
+
+
 LIFTED: dict[Category, Callable[[Unseated], Blocker]] = {
+    "Quota": quota_of_queue,
     "Priority": priority,
     "Topology": topology,
     "Devices": devices,

@@ -19,14 +19,26 @@ from collections.abc import Hashable, Mapping, Set
 from datetime import datetime
 from functools import cached_property
 
+from maitred.cluster.queues.book import in_queues
 from maitred.cluster.snapshot import Snapshot
-from maitred.decide.agenda import HEALED, HELD, MOVING, SURPLUS, Agenda, Turn, first_turn, moving_turn
+from maitred.decide.agenda import (
+    HEALED,
+    HELD,
+    MOVING,
+    SURPLUS,
+    Agenda,
+    OrderLevel,
+    Turn,
+    first_turn,
+    moving_turn,
+)
 from maitred.decide.alike import kin, plain
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.budget import AGAIN, BudgetLevel, namespace_of
 from maitred.decide.maintenance.movers import LeavingUnit
 from maitred.decide.preemption.promises import Promise
+from maitred.decide.queues.turns import QueueTurns
 from maitred.decide.ranks import RankOrder
 from maitred.decide.record import CycleRecord, TriedGroup
 from maitred.decide.scope import EVERYTHING, NOTHING_KNOWN, KnownResults, Scope
@@ -52,7 +64,7 @@ def run(
     known: KnownResults = NOTHING_KNOWN,
 ) -> CycleRecord:
     """The record of the cycle: all seats are final, nothing is explained yet."""
-    record = CycleRecord(snapshot, policy, now, scope)
+    record = CycleRecord(in_queues(snapshot, policy, scope.scheduler), policy, now, scope)
     _Cycle(record, known).run()
     return record
 
@@ -66,7 +78,7 @@ class _Cycle:
         """What groups asked for that found nothing, where others are known by them."""
 
     def run(self) -> None:
-        agenda, everyone = Agenda(), self.record.everyone
+        agenda, everyone = Agenda(self._queue_turns()), self.record.everyone
         for number, group in enumerate(everyone):
             turn = self._first_turn(group, number)
             if self._is_held(group):
@@ -87,6 +99,12 @@ class _Cycle:
         ranks = RankOrder(self.record.snapshot.nodes, self.context)
         for group in self.record.groups:
             group.sit_in_rank_order(ranks)
+
+    def _queue_turns(self) -> QueueTurns | None:
+        everyone, policy = self.record.everyone, self.context.policy
+        if self.trial.queues is None:
+            return None
+        return QueueTurns(policy, lambda turn: None if turn.part == MOVING else everyone[turn.number].ask)
 
     def _first_turn(self, group: TriedGroup, number: int) -> Turn:
         return first_turn(
@@ -109,7 +127,7 @@ class _Cycle:
         return valid and self.record.keeps_room_for(group.view)
 
     def _divide_budget(self) -> None:
-        namespaces = dict[int, set[str]]()
+        namespaces = dict[OrderLevel, set[str]]()
         for group in self.record.groups:
             if not group.blocked:
                 namespaces.setdefault(self.record.rank(group), set()).add(namespace_of(group.key))
@@ -123,7 +141,7 @@ class _Cycle:
             group.turn = turn
         if group.blocked:
             self.record.note_turn(group)  # what it would have found now is what it is told
-        elif self._serve(group, turn.rank) and turn.part != SURPLUS:
+        elif self._serve(group, turn.level) and turn.part != SURPLUS:
             agenda.add(turn.surplus)
 
     def _retry_those_who_wait_for_others(self) -> None:

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.journal import Selection
 from maitred.cluster.nodes import NodeView
 from maitred.cluster.parts import Parts
@@ -27,6 +28,7 @@ from maitred.decide.context import FULL_RULES, Context, Waiver
 from maitred.decide.empty import empty_healthy_cluster, hopeful
 from maitred.decide.healing.spares import kept_for_repairs
 from maitred.decide.health import gone
+from maitred.decide.queues.admission import is_limited, is_refused
 from maitred.decide.screen import short_parts, short_words
 from maitred.decide.seating import commit
 from maitred.decide.seats import Steps
@@ -165,6 +167,16 @@ class Diagnosis:
         return found
 
     def _in_the_way(self, unseated: say.Unseated, own: Seating) -> list[Blocker]:
+        if not is_refused(self.trial, unseated.ask, self.context.policy):
+            return self._beside_quota(unseated, own)
+        # Limits forbid it whatever room there is; what else is in the way is what would be without them.
+        free = replace(unseated, ask=replace(unseated.ask, account=NO_ACCOUNT))
+        if self._fits_without(frozenset(), free.ask, own):
+            return [LIFTED["Quota"](unseated)]
+        rest = self._beside_quota(replace(free, nearest=self._nearest(free.ask)), own)
+        return [in_company(unseated, "Quota", [one.category for one in rest]), *rest]
+
+    def _beside_quota(self, unseated: say.Unseated, own: Seating) -> list[Blocker]:
         ask, ahead = unseated.ask, unseated.ahead
         request = say.oversized(self.snapshot, self.context, ask)
         if request is not None:
@@ -263,6 +275,8 @@ class Diagnosis:
     def _suspects(self, ask: Ask, ahead: Ahead) -> list[Category]:
         """Constraints that the group is under at all, in the order in which they are named."""
         suspects = set[Category]({"Priority"} if ahead else ())
+        if is_limited(self.trial, ask):
+            suspects.add("Quota")
         if ask.levels():
             suspects.add("Topology")
         for supply in self.trial.supplies:

@@ -19,6 +19,7 @@ from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.context import FULL_RULES, Context, Waiver
 from maitred.decide.levels import codes_of
+from maitred.decide.queues.admission import is_admitted
 from maitred.decide.seating import commit, required_domain, rules_for, seat_within
 from maitred.decide.trees import quorum_of_tree
 from maitred.model.priority import Rank
@@ -65,7 +66,7 @@ def still_kept(ahead: Trial, hold: Hold, context: Context) -> Assignment | None:
 
 def fits(trial: Trial, hold: Hold, seats: Assignment, context: Context) -> bool:
     """Whether these members can sit on these very nodes."""
-    if _within(trial, hold.ask, seats, context) is None:
+    if _within(trial, hold.ask, seats, context) is None or not is_admitted(trial, hold.ask, seats):
         return False
     theirs = _of(hold.ask, seats)
     rules = rules_for(trial, theirs, context, IN_PLACE)

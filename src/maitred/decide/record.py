@@ -16,7 +16,7 @@ from maitred.cluster.journal import Seated
 from maitred.cluster.nodes import Mask
 from maitred.cluster.snapshot import GroupView, RunningMember, Snapshot
 from maitred.cluster.trial import Trial
-from maitred.decide.agenda import Turn, rank
+from maitred.decide.agenda import OrderLevel, Turn, rank
 from maitred.decide.ask import Ask, Assignment, ask_anew, ask_of
 from maitred.decide.budget import Budget
 from maitred.decide.context import Context
@@ -29,6 +29,7 @@ from maitred.decide.levels import known_levels
 from maitred.decide.maintenance.deciding import Maintenance
 from maitred.decide.maintenance.movers import LeavingUnit
 from maitred.decide.preemption.promises import Preemptor, Promises
+from maitred.decide.queues.turns import beyond_guarantees
 from maitred.decide.ranks import RankOrder
 from maitred.decide.scope import Scope
 from maitred.decide.screen import Screening, screen
@@ -93,6 +94,9 @@ class TriedGroup:
     """What was in the way when it was promised its places, if that was to be explained at once."""
     sight: Sight | None = None
     """The same, if that may be asked later."""
+    borrows: tuple[bool, ...] | None = None
+    """Whether its queue and those above would be beyond their guarantees with it, as the cycle began; None as
+    long as nobody asked."""
     _taken: "Taken | None" = None
 
     @classmethod
@@ -318,8 +322,12 @@ class CycleRecord:
         """Of several groups that are decided under one name, the last."""
         return {group.key: group for group in self.groups}
 
-    def rank(self, group: TriedGroup) -> int:
-        return rank(group.screening.rank.priority, self.context.policy.order)
+    def rank(self, group: TriedGroup) -> OrderLevel:
+        """Before which others it goes, as the cluster was when the cycle began."""
+        if group.borrows is None:
+            use = self.grounds.pristine.queues
+            group.borrows = () if use is None else beyond_guarantees(use, group.ask, self.context.policy)
+        return group.borrows, rank(group.screening.rank.priority, self.context.policy.order)
 
     def is_explained(self, group: TriedGroup) -> bool:
         return self.scope.explained is None or group.key in self.scope.explained

@@ -7,6 +7,7 @@ from maitred.cluster.parts import Branch, Parts
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.decide.context import Context
 from maitred.decide.levels import position_of
+from maitred.decide.queues.naming import queue_problems
 from maitred.model.group import TOPOLOGY_REQUIRED, TopologyRequest, stated_priority
 from maitred.model.plan import Blocker, Detail
 from maitred.model.priority import Rank, rank_of
@@ -33,6 +34,7 @@ def screen(view: GroupView, snapshot: Snapshot, context: Context) -> Screening:
     problems += view.group.problems
     problems += tuple(_policy_problems(view, snapshot))
     problems += tuple(_scheduler_problems(view))
+    problems += tuple(queue_problems(view, snapshot, rank))
     problems += tuple(_level_problems(view.group.topology, context))
     if view.parts is not None:
         problems += tuple(_problems_of_parts(view.parts, context))

@@ -130,7 +130,10 @@ def make_ladder(nodes: NodeView, ask: Ask, context: Context, waiver: Waiver) -> 
 
 def commit(trial: Trial, ask: Ask, assignment: Assignment) -> list[Seated]:
     """Take the seats: what each shape takes from each node at once."""
-    return [trial.seat(shape, rows, copies) for shape, rows, copies in per_node(by_shape(ask, assignment))]
+    return [
+        trial.seat(shape, rows, copies, ask.account)
+        for shape, rows, copies in per_node(by_shape(ask, assignment))
+    ]
 
 
 def by_shape(ask: Ask, assignment: Assignment) -> dict[int, list[int]]:

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from maitred.cluster.queues.book import in_queues
 from maitred.cluster.snapshot import Snapshot
 from maitred.decide.alike import plain
 from maitred.explain.cycle import ExplainedCycle
@@ -30,6 +31,9 @@ class Situation:
     waiting: frozenset[str] = frozenset()
     """Groups of which it is known that they wait, whoever else comes: they are not tried again."""
     _made: dict[Callable[["Situation"], Any], Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "snapshot", in_queues(self.snapshot, self.policy, self.scheduler))
 
     def on(self, snapshot: Snapshot) -> "Situation":
         """The same for another snapshot."""

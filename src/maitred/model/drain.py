@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -23,7 +23,7 @@ RECORD, DRAIN = "maitred.dev/record", "drain"
 PREFIX = "maitred-drain-"
 PROGRESS = "progress"
 """The entry of the ConfigMap that the scheduler writes; `CONTENT` is the request."""
-MAINTENANCE = "Maintenance"
+MAINTENANCE: Literal["Maintenance"] = "Maintenance"
 """The cause of evictions for a request."""
 MOST_REQUESTS, MOST_NODES, MOST_MOVES = 100, 5_000, 2_000
 KEPT = timedelta(hours=1)

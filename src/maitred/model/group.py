@@ -173,8 +173,6 @@ class Group(Lean, frozen=True):
     """Indexes that have succeeded, whether or not their pods are still there."""
     done: int = 0
     """Members of Jobs that are complete, as the owner of those counts them, be their pods there or not."""
-    queue: str = ""
-    """The name of the queue that another scheduler would put it into."""
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -211,7 +209,6 @@ class Marks(Lean, frozen=True):
 
     min_count: str | None = None
     topology: tuple[str | None, str | None, str | None, str | None] = (None, None, None, None)
-    queue: str = ""
     problems: tuple[str, ...] = ()
     """What is said in two ways that contradict each other, or cannot be read."""
 
@@ -326,7 +323,6 @@ def group_from_marks(key: str, marks: Iterable[Marks], count_key: str = MIN_COUN
         quorum=quorum,
         gang=bool(counts),
         topology=topology,
-        queue=next((one.queue for one in distinct if one.queue), ""),
         problems=tuple(problems + found),
     )
 

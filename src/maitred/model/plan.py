@@ -85,12 +85,17 @@ class Receipt(Record, frozen=True):
     alternatives: tuple[Alternative, ...] = ()
 
 
+EvictionCause = Literal["Preemption", "Reclaim", "Maintenance"]
+"""`Preemption`: for a higher priority. `Reclaim`: what they have was lent to their queue. `Maintenance`: they
+are on nodes that are drained."""
+
+
 class Eviction(Record, frozen=True):
     pod: str
     uid: str
     group: str | None
     preemptor: str = field(name="for")
-    cause: str
+    cause: EvictionCause
     receipt: Receipt
 
 

@@ -15,10 +15,10 @@ from maitred.model.selector import LabelSelector
 from maitred.model.setting import Setting
 
 QUEUE, USER = "maitred.dev/queue", "maitred.dev/user"
-DEVICE_MODELS, ANY_MODEL = "maitred.dev/device-models", "any"
+DEVICE_MODELS, ANY_MODEL, SAME_MODEL = "maitred.dev/device-models", "any", "same"
 """Whether the members of a gang may be on devices of different models: `any`; else all have the same."""
 DEFAULT_QUEUE = "default"
-"""The queue of groups that name none. It need not be written: then it has no guarantee, no cap, weight 1."""
+"""The queue of groups that name none. Unless it is written it has no guarantee, no cap and weight 1."""
 EVERY_MODEL = "*"
 
 

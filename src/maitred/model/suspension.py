@@ -48,9 +48,9 @@ class Suspension(Lean, frozen=True, omit_defaults=False):
     workload_uid: Name = ""
     pod_group: Name = ""
     """The PodGroup that they named, which a Job controller adds and the template does not tell."""
-    cause: Literal["Preemption", "Healing", "Maintenance"] = "Preemption"
-    """`Healing`: hardware failed under its pods, and all of them start anew together. `Maintenance`: they
-    left nodes that are drained."""
+    cause: Literal["Preemption", "Reclaim", "Healing", "Maintenance"] = "Preemption"
+    """`Reclaim`: what they had was lent to their queue, and taken back. `Healing`: hardware failed under its
+    pods, and all of them start anew together. `Maintenance`: they left nodes that are drained."""
     scheduler_name: Name = DEFAULT_SCHEDULER
     """Who will seat them when they are back."""
 
@@ -82,6 +82,11 @@ class Suspension(Lean, frozen=True, omit_defaults=False):
             return f"{how} by {self.by} at {at}: hardware failed, and {pods} start anew together; {after}"
         if self.cause == MAINTENANCE:
             return f"{how} by {self.by} at {at}: {pods} left nodes that are drained for maintenance; {after}"
+        if self.cause == "Reclaim":
+            return (
+                f"{how} by {self.by} at {at}: {pods} had room that was lent to their queue, and gave it "
+                f"back to {group}; {after}"
+            )
         return (
             f"{how} by {self.by} at {at}: {pods} of priority {self.priority} made room for {group} of "
             f"priority {self.preemptor_priority}; {after}"

@@ -285,7 +285,7 @@ class Evicter:
             members=len(pods),
             pod_group=named.pop() if len(named) == 1 else "",
             scheduler_name=self._mirror.state.scheduler_of(batch[0].pod) or DEFAULT_SCHEDULER,
-            cause="Maintenance" if order.is_maintenance else "Preemption",
+            cause=batch[0].cause,
         )
 
     async def _depart(

@@ -391,10 +391,20 @@ class EvictablePods:
 
     def _lesser(self, priority: int, schedulers: tuple[str, ...]) -> Mask:
         lower: Mask = self.movable & (self.priority < priority)
-        if self.policy.preemption.victims == "own":
-            own = np.array([s.scheduler in schedulers for s in self.snapshot.standings] + [False])
-            lower &= own[self.bound.standing]
-        return lower
+        return lower & self._among(schedulers)
+
+    def _among(self, schedulers: tuple[str, ...]) -> Mask:
+        """Pods that the policy lets groups of these schedulers displace."""
+        if self.policy.preemption.victims == "any":
+            return np.ones(len(self.bound.node), dtype=np.bool_)
+        own = np.array([s.scheduler in schedulers for s in self.snapshot.standings] + [False])
+        found: Mask = own[self.bound.standing]
+        return found
+
+    def removable(self, schedulers: tuple[str, ...]) -> Mask:
+        """Pods that could be displaced if no mark of theirs protected them, and whatever their priority."""
+        stays = self.bound.fixed | self.leaving | self.stuck
+        return ~stays & self._among(schedulers)
 
     # -- what is odd -----------------------------------------------------------------------------------
 

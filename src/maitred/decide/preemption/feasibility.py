@@ -18,6 +18,7 @@ from maitred.decide.context import FULL_RULES, Context
 from maitred.decide.levels import Ladder, codes_of
 from maitred.decide.place import place
 from maitred.decide.preemption.units import Price, Units
+from maitred.decide.queues.admission import is_limited
 from maitred.decide.rules import Rules
 from maitred.decide.scoring import has_soft_company
 from maitred.decide.seating import make_ladder, required_domain, rules_for
@@ -87,7 +88,7 @@ class Feasibility:
         """Whether all that changes for the members is how much room there is: then no pod has to be evicted
         to see where they would sit."""
         soft = any(has_soft_company(self.trial.needs(shape)) for shape in self.ask.distinct)
-        if soft or self.ask.intricate:
+        if soft or self.ask.intricate or is_limited(self.trial, self.ask):
             return False
         return self.plain or not any(map(self._minds_candidates, self.ask.distinct))
 
@@ -255,6 +256,8 @@ class Feasibility:
     def plain(self) -> bool:
         """Whether room is all that the members take from others: then arithmetic tells who may stay."""
         trial = self.trial
+        if is_limited(trial, self.ask):
+            return False
         for shape in self.ask.distinct:
             needs = trial.needs(shape)
             if needs.affinity or needs.anti_affinity or needs.spread:

@@ -13,6 +13,7 @@ import numpy as np
 from maitred.cluster.journal import Rows, Seated, Selection
 from maitred.cluster.leaving import leaving_pods, stuck_from
 from maitred.cluster.nodes import Ints, Mask
+from maitred.cluster.queues.book import QueueBook
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment
@@ -25,10 +26,13 @@ from maitred.decide.preemption.feasibility import Feasibility, only_quorum
 from maitred.decide.preemption.outlook import Outlook
 from maitred.decide.preemption.receipts import evictions
 from maitred.decide.preemption.units import Units
+from maitred.decide.queues.admission import narrowed
+from maitred.decide.queues.rights import QueueRights, Rule, Yielding, by_priority
+from maitred.decide.queues.standings import Standings
 from maitred.decide.seating import by_shape, commit, per_node
 from maitred.model.duration import milliseconds
 from maitred.model.plan import NO_LESSER, Eviction
-from maitred.model.policy import grace_limit
+from maitred.model.policy import grace_limit, preempts
 from maitred.model.priority import Rank
 from maitred.model.words import counted, moment
 
@@ -74,6 +78,7 @@ class Deal:
     preemptor: Preemptor
     units: Units
     choice: Choice
+    rule: Rule
 
 
 class Promises:
@@ -100,6 +105,7 @@ class Promises:
         """The highest priority for which a pod might have had to leave."""
         self._refused: dict[tuple[Ask, Rank, tuple[str, ...]], str] = {}
         self._outlook: Outlook | None = None
+        self._known_standings: Standings | None = None
         self._units: Units | None = None
         """Who could leave for the group that was looked at last."""
         self._seen: tuple[int, int] = (0, 0)
@@ -122,7 +128,8 @@ class Promises:
         failing = self.evictable.by_owner(self.leaving) if self._deals else Counter[OwnerOfPods]()
         for deal in self._deals:
             preemptor = deal.preemptor
-            yield from evictions(deal.units, deal.choice, preemptor.key, preemptor.rank.priority, failing)
+            priority = preemptor.rank.priority
+            yield from evictions(deal.units, deal.choice, preemptor.key, priority, deal.rule, failing)
 
     # -- one group -------------------------------------------------------------------------------------
 
@@ -157,7 +164,7 @@ class Promises:
         """Keep these places on the trial against all who come after, and the company that they need there."""
         held = []
         for shape, rows, copies in per_node(by_shape(ask, seats)):
-            held.append(trial.hold(shape, rows, copies, self.leaving))
+            held.append(trial.hold(shape, rows, copies, self.leaving, ask.account))
             if terms := trial.needs(shape).affinity:
                 self.needed |= trial.neighbours.pods_matching(Selection(terms, True))
         return held
@@ -272,7 +279,7 @@ class Promises:
         policy = self.context.policy
         if policy.preemption.mode == "never":
             return "the policy allows no preemption"
-        if policy.order != "priority":
+        if policy.order != "priority" and not policy.queues:
             return f"the policy's order is {policy.order}, in which no group preempts another"
         if preemptor.rank.preemption_policy == "Never":
             return "its preemptionPolicy is Never"
@@ -294,22 +301,58 @@ class Promises:
         self, trial: Trial, preemptor: Preemptor, ahead: Callable[[], Sequence[Ask]]
     ) -> Promise | str:
         """Make lesser ones leave for it, or say why that does not help."""
-        evictable, rank = self.evictable, preemptor.rank.priority
+        rank = preemptor.rank.priority
         self._weighed_for = rank if self._weighed_for is None else max(rank, self._weighed_for)
-        lower = evictable.below(rank, preemptor.view.pending_schedulers) & ~self.leaving & ~self.needed
-        ripe = lower & (evictable.protected_until <= self.now)
+        refusal = ""
+        for ask, yielding in self._asks(trial, preemptor):
+            result = self._make_leave(trial, preemptor, ask, yielding, ahead)
+            if isinstance(result, Promise):
+                return result
+            refusal = refusal or result
+        return refusal or self._nobody(rank)
+
+    def _asks(self, trial: Trial, preemptor: Preemptor) -> Iterator[tuple[Ask, Yielding]]:
+        """What it may ask for, and who would have to leave for that: where there are queues, for devices of
+        one model after the other."""
+        rank, schedulers = preemptor.rank, preemptor.view.pending_schedulers
+        use = self.once_left(trial).queues
+        if use is None:
+            yield preemptor.ask, by_priority(self.evictable, rank.priority, schedulers)
+            return
+        by_rank = preempts(self.context.policy)
+        rights = QueueRights(use, self._standings(use.book), self.context.policy, by_rank)
+        for ask, amounts in narrowed(use, preemptor.ask, self.context.policy):
+            yield ask, rights.over(preemptor.ask.account, amounts, rank, schedulers)
+
+    def _standings(self, book: QueueBook) -> Standings:
+        if self._known_standings is None:
+            self._known_standings = Standings(book, self.evictable)
+        return self._known_standings
+
+    def _make_leave(
+        self,
+        trial: Trial,
+        preemptor: Preemptor,
+        ask: Ask,
+        yielding: Yielding,
+        ahead: Callable[[], Sequence[Ask]],
+    ) -> Promise | str:
+        lower = yielding.pods & ~self.leaving & ~self.needed
+        ripe = lower & (yielding.until <= self.now)
         if not lower.any():
-            return self._nobody(rank)
-        feasibility = self._feasibility(trial, preemptor, ripe)
+            return ""
+        feasibility = self._feasibility(trial, ask, ripe)
         choice = choose(feasibility)
         self.exhausted |= feasibility.exhausted
         if choice is None:
-            return CUT_SHORT if self.context.meter.over else self._not_enough(trial, preemptor, lower, ripe)
+            if self.context.meter.over:
+                return CUT_SHORT
+            return self._not_enough(trial, ask, lower, yielding.until)
         victims = feasibility.units.pods_of(choice.best.chosen)
         if self._would_be_taken(feasibility, victims, ahead()):
             return TAKEN_BY_OTHERS
         self.expect(trial, victims)
-        self._deals.append(Deal(preemptor, feasibility.units, choice))
+        self._deals.append(Deal(preemptor, feasibility.units, choice, yielding.rule))
         return Promise(choice.best.seats, self.displaced(victims))
 
     def _would_be_taken(self, feasibility: Feasibility, victims: Rows, ahead: Sequence[Ask]) -> bool:
@@ -341,7 +384,7 @@ class Promises:
                 )
         return found
 
-    def _feasibility(self, trial: Trial, preemptor: Preemptor, candidates: Mask) -> Feasibility:
+    def _feasibility(self, trial: Trial, ask: Ask, candidates: Mask) -> Feasibility:
         standing = ~self.leaving
         known = self._units
         units = (
@@ -351,7 +394,7 @@ class Promises:
         )
         self._units = units
         ahead, outlook = self.once_left(trial), self._outlook_from(trial)
-        return Feasibility(ahead, outlook.without(candidates), preemptor.ask, self.context, units)
+        return Feasibility(ahead, outlook.without(candidates), ask, self.context, units)
 
     def _nobody(self, rank: int) -> str:
         exempt = int((self.evictable.ranks_below(rank) & ~self.leaving).sum())
@@ -359,11 +402,11 @@ class Promises:
             f"of {counted(exempt, 'pod')} with a lower priority none may be evicted" if exempt else NO_LESSER
         )
 
-    def _not_enough(self, trial: Trial, preemptor: Preemptor, lower: Mask, ripe: Mask) -> str:
-        """Whether time would help: some who rank lower have not run yet for as long as they may."""
-        unripe = self.evictable.protected_until[lower & ~ripe]
+    def _not_enough(self, trial: Trial, ask: Ask, lower: Mask, until: Ints) -> str:
+        """Whether time would help: some of those who would leave have not run yet for as long as they may."""
+        unripe = until[lower & (until > self.now)]
         if len(unripe):
-            everyone = self._feasibility(trial, preemptor, lower)
+            everyone = self._feasibility(trial, ask, lower)
             if len(everyone.units) and everyone.seats(everyone.units.closed(everyone.helpful)) is not None:
                 return self._too_early(unripe)
         return f"it would not fit even after evicting all pods that it may evict ({int(lower.sum())})"

@@ -12,17 +12,22 @@ from maitred.decide.preemption.choice import Choice
 from maitred.decide.preemption.evictable import OwnerOfPods, device_hours
 from maitred.decide.preemption.feasibility import Option
 from maitred.decide.preemption.units import Price, Units
+from maitred.decide.queues.rights import Rule
 from maitred.model.job import DEFAULT_BACKOFF_LIMIT, Job
 from maitred.model.plan import Alternative, Departure, Eviction, Receipt, Toll
 from maitred.model.suspending import TopOwner
 from maitred.model.words import counted, moment
 
-PREEMPTION = "Preemption"
 NAMES_SHOWN = 10
 
 
 def evictions(
-    units: Units, choice: Choice, preemptor: str, priority: int, failing: Counter[OwnerOfPods]
+    units: Units,
+    choice: Choice,
+    preemptor: str,
+    priority: int,
+    rule_of: Rule,
+    failing: Counter[OwnerOfPods],
 ) -> list[Eviction]:
     """One for each pod that leaves for this group, unit by unit; `failing`: how many of each owner leave, for
     whomever."""
@@ -45,10 +50,11 @@ def evictions(
     for pod, unit, occupant, number, theirs, work, since, lingers, owner in rows:
         group = evictable.group_numbered(number)
         key = None if group is None else evictable.snapshot.tree_of(group)
-        rule = f"priority {priority} is higher than {theirs}"
+        cause, rule = rule_of(pod)
+        rule = rule or f"priority {priority} is higher than {theirs}"
         receipt = Receipt(
             unit=names[unit],
-            rule=f"{rule}; {unheeded[pod]}" if pod in unheeded else rule,
+            rule=f"{rule}; {unheeded[pod]}" if pod in unheeded and cause == "Preemption" else rule,
             priority=theirs,
             preemptor_priority=priority,
             work_lost_device_hours=device_hours(work),
@@ -58,7 +64,7 @@ def evictions(
             toll=toll,
             alternatives=alternatives,
         )
-        found.append(Eviction(occupant.key, occupant.uid, key, preemptor, PREEMPTION, receipt))
+        found.append(Eviction(occupant.key, occupant.uid, key, preemptor, cause, receipt))
     return sorted(found, key=lambda eviction: (eviction.receipt.unit, eviction.pod))
 
 

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from maitred.cluster.device_models import models_of
 from maitred.cluster.devices.counted import claimable_devices, held_devices
 from maitred.cluster.nodes import Codes, Ints, Mask, NodeView
 from maitred.cluster.selection import REPELLING, required_nodes, tolerated_nodes
@@ -83,7 +84,7 @@ class _Count:
         self._resources = [*plugins, *(kind.driver for kind in self._claimable)]
         self._own_models = [*(None for _ in plugins), *(kind.model for kind in self._claimable)]
         """Of devices that claims are for; those of others are said by their nodes."""
-        self._models, self._model_of = models(nodes, policy)
+        self._models, self._model_of = models_of(nodes, policy.devices.model_labels)
         self._asked = self._asked_by_needs()
         have, claimable = nodes.whole().allocatable[columns], self._claimable.values()
         self._capacity: Ints = np.vstack((have, *(one.total for one in claimable)))
@@ -276,21 +277,6 @@ def could_start(view: GroupView) -> bool:
     """Whether seats are all that its quorum lacks, as far as the group itself says."""
     enough = len(view.pods) >= view.missing > 0
     return enough and view.group.exists and not view.group.problems and not any(view.gates)
-
-
-def models(nodes: NodeView, policy: Policy) -> tuple[tuple[str, ...], Codes]:
-    """All models, and which of them the devices of each node are; the first is none."""
-    keys = policy.devices.model_labels
-    return nodes.derived(("models", keys), lambda: _models(nodes, keys))
-
-
-def _models(nodes: NodeView, keys: tuple[str, ...]) -> tuple[tuple[str, ...], Codes]:
-    found, code_of = {"": 0}, np.zeros(len(nodes.names), dtype=np.int32)
-    for key in keys:
-        column = nodes.column(key)
-        codes = np.array([found.setdefault(value, len(found)) for value in column.values] + [0])
-        code_of = np.where(code_of == 0, codes[column.codes], code_of)
-    return tuple(found), code_of
 
 
 def nodes_with(nodes: NodeView, keys: frozenset[str]) -> Mask:

@@ -60,6 +60,8 @@ class GroupFields:
             source=self._reports.source(view.source),
             wishes=each(wish, view.wishes),
             leaving_shapes=view.leaving_shapes,
+            payer=self._pods.payer(view.payer),
+            any_model=view.any_model,
         )
 
     def _later(self, later: LaterMembers) -> LaterMembers:

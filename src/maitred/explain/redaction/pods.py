@@ -13,6 +13,7 @@ from maitred.model.needs import HostPort, Needs, NodeRequirements, PodTerm, Spre
 from maitred.model.pod import PreferredNodeTerm
 from maitred.model.policy import Policy
 from maitred.model.protection import FIELDS, Protection
+from maitred.model.queues import QUEUE, Payer
 from maitred.model.runtime import Runtime
 from maitred.model.selector import Labels, LabelSelector, Requirement, Selector, selector_of
 
@@ -31,7 +32,7 @@ class LabelWords:
 
     def __init__(self, snapshot: Snapshot, policy: Policy, names: Aliases, words: Vocabulary) -> None:
         self._cluster, self._names, self._words = snapshot, names, words
-        self._read = [*requirements(snapshot.needs), *(protecting(policy) or ())]
+        self._read = [*requirements(snapshot.needs), *(protecting(policy) or ()), *admitting(policy)]
         self._sought = {value: words.told(value) for one in self._read for value in one.values}
         """Values that some selector names. No other value matters."""
 
@@ -88,7 +89,8 @@ class LabelWords:
         labels = self._cluster.namespaces[name]
         if self._names.owns(name):
             return labels
-        return {**self.labels(labels), NAMESPACE_NAME: self._names.namespace(name)}
+        queue = {QUEUE: self._words.told(labels[QUEUE])} if QUEUE in labels else {}
+        return {**self.labels(labels), **queue, NAMESPACE_NAME: self._names.namespace(name)}
 
 
 class PodFields:
@@ -167,6 +169,15 @@ class PodFields:
             on_failure=wish(standing.on_failure),
         )
 
+    def payer(self, payer: Payer) -> Payer:
+        """Who share a queue, or a user, do so under the new names too."""
+        return Payer(
+            namespace=self._names.namespace(payer.namespace),
+            queue=self._words.told(payer.queue),
+            user=self._words.told(payer.user),
+            problem=payer.problem and MARK,
+        )
+
     def rank(self, rank: GroupRank) -> GroupRank:
         return GroupRank(
             priority=rank.priority,
@@ -213,5 +224,12 @@ def requirements(needs: Iterable[Needs]) -> Iterator[Requirement]:
 
 
 def protecting(policy: Policy) -> Selector | None:
-    """Which namespaces may protect pods: the one thing that a policy says of namespaces."""
+    """Which namespaces may protect pods. Beside that, a policy says of namespaces only which queues they may
+    use."""
     return selector_of(policy.preemption.protection.namespaces)
+
+
+def admitting(policy: Policy) -> Iterator[Requirement]:
+    """What queues ask of the labels of namespaces that use them."""
+    for queue in policy.queues:
+        yield from selector_of(queue.namespaces) or ()

@@ -8,6 +8,7 @@ from maitred.explain.tenant_words import told_to
 from maitred.model.history import History, PastEviction, PastGroup
 from maitred.model.plan import Alternative, Departure, Eviction, Receipt, Toll
 from maitred.model.policy import Policy, Preemption, ProtectionLimits
+from maitred.model.queues import Queue
 
 
 def as_seen_by(situation: Situation, namespaces: Collection[str] | None) -> Situation:
@@ -52,6 +53,26 @@ def _policy(policy: Policy, redaction: Redaction) -> Policy:
         ),
         workloads=policy.workloads,
         prices=policy.prices,
+        queues=tuple(_queue(one, redaction) for one in policy.queues),
+        fair_share=policy.fair_share,
+    )
+
+
+def _queue(queue: Queue, redaction: Redaction) -> Queue:
+    """What it may use, and how. Queues of others have no names."""
+    chosen, told = queue.namespaces, redaction.words.told
+    return Queue(
+        name=told(queue.name),
+        parent=told(queue.parent),
+        weight=queue.weight,
+        limits=queue.limits,
+        namespaces=None if chosen is None else redaction.labels.label_selector(chosen),
+        priorities=queue.priorities,
+        borrow=queue.borrow,
+        lend=queue.lend,
+        min_runtime=queue.min_runtime,
+        max_running=queue.max_running,
+        max_waiting=queue.max_waiting,
     )
 
 

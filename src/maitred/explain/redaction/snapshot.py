@@ -32,6 +32,7 @@ from maitred.model.meta import key_of
 from maitred.model.owners import OWNER_KINDS
 from maitred.model.pod import NODE_OWNERS
 from maitred.model.policy import Policy
+from maitred.model.queues import named_queue
 from maitred.model.suspending import OWNERS, OwnerName, TopOwner
 from maitred.model.suspension import SUSPENDED
 
@@ -52,7 +53,8 @@ class Redaction:
         self._cluster = snapshot
         self.names = Aliases(namespaces, namespaces_of(snapshot), keys_of(snapshot))
         self._own_needs = {n for n, needs in enumerate(snapshot.needs) if needs.namespace in namespaces}
-        self.words = Vocabulary(snapshot, policy, scheduler, self.names, self._said())
+        said = (*self._said(), *self._own_queues(policy))
+        self.words = Vocabulary(snapshot, policy, scheduler, self.names, said)
         self.labels = LabelWords(snapshot, policy, self.names, self.words)
         self.pods = PodFields(self.names, self.words, self.labels)
         self.reports = ReportFields(self.names, self.words)
@@ -67,10 +69,21 @@ class Redaction:
         yield from words_in([old.needs[number] for number in self._own_needs])
         yield from words_in([one.labels for one in old.classes if self.names.owns(one.namespace)])
         yield from words_in([old.standings[number] for number in self._own_standings])
+        yield from words_in([one for one in old.payers if self.names.owns(one.namespace)])
         for view in (*old.groups, *old.awaited, *old.hurt, *old.leaving, *old.away):
             if is_own(view.group.key):
-                yield from words_in((view.group, view.ranks, view.schedulers, view.tree))
+                yield from words_in((view.group, view.ranks, view.schedulers, view.tree, view.payer))
         yield from words_in([one.group for one in old.seated if one is not None and is_own(one.group.key)])
+
+    def _own_queues(self, policy: Policy) -> Iterator[str]:
+        """The queues of the reader's namespaces, and those above them."""
+        old, above = self._cluster, {one.name: one.parent for one in policy.queues}
+        payers = (*old.payers, *(view.payer for view in old.groups))
+        for payer in {one for one in payers if self.names.owns(one.namespace)}:
+            queue = named_queue(payer, old.namespaces)
+            for _ in range(len(above) + 1):
+                yield queue
+                queue = above.get(queue, "")
 
     @cached_property
     def _own_pods(self) -> Mask:
@@ -120,6 +133,7 @@ class Redaction:
                 standing if number in self._own_standings else self.pods.standing(standing)
                 for number, standing in enumerate(old.standings)
             ),
+            payers=tuple(one if names.owns(one.namespace) else self.pods.payer(one) for one in old.payers),
             seated=tuple(
                 one if one is None or names.is_own(one.group.key) else self.groups.seated(one)
                 for one in old.seated
@@ -180,6 +194,7 @@ class Redaction:
             group=bound.group,
             budgets=bound.budgets,
             controller=bound.controller,
+            payer=bound.payer,
             working=bound.working,
             started=bound.started,
             checkpoint=bound.checkpoint,

@@ -23,6 +23,7 @@ from maitred.model.node import HOSTNAME, Taint
 from maitred.model.pod import DEFAULT_SCHEDULER, NodeSelector, NodeSelectorTerm, Toleration
 from maitred.model.policy import Policy, health_taints
 from maitred.model.priority import BUILT_IN
+from maitred.model.queues import DEFAULT_QUEUE
 from maitred.model.selector import Requirement, integer
 from maitred.model.storage import PLACE_LABELS
 
@@ -42,6 +43,7 @@ class Vocabulary:
                 *words_of_cluster(snapshot),
                 *words_of_policy(policy),
                 DEFAULT_SCHEDULER,
+                DEFAULT_QUEUE,
                 scheduler or "",
             )
         )

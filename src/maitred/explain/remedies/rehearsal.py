@@ -27,6 +27,7 @@ from maitred.explain.remedies.attempt_budget import AttemptBudget, Memory
 from maitred.explain.remedies.rerun import rerun
 from maitred.model.plan import Bind, Blocker, Verdict
 from maitred.model.policy import grace_limit
+from maitred.model.queues import Payer
 
 PROBE_STEPS = 2_000
 """A try is to be quick: it searches less long than a cycle does."""
@@ -83,9 +84,12 @@ def are_siblings(one: RankedGroup, other: RankedGroup) -> bool:
     return one.view.group.key.partition("/")[0] == other.view.group.key.partition("/")[0]
 
 
-def with_running(snapshot: Snapshot, seats: list[tuple[int, int]]) -> Snapshot:
-    """The snapshot with more pods running: shapes without volumes or claims, and the rows of their nodes."""
+def with_running(snapshot: Snapshot, seated: list[tuple[Payer, list[tuple[int, int]]]]) -> Snapshot:
+    """The snapshot with more pods running: of each group, on whose account it is, shapes without volumes or
+    claims, and the rows of their nodes."""
     used, bound = snapshot.used.copy(), snapshot.bound
+    seats = [seat for _, own in seated for seat in own]
+    payers = [number for number, (_, own) in enumerate(seated, len(snapshot.payers)) for _ in own]
     shapes = [snapshot.shapes[shape] for shape, _ in seats]
     for shape, (_, row) in zip(shapes, seats, strict=True):
         for resource, requested in snapshot.needs[shape.needs].requests:
@@ -96,8 +100,11 @@ def with_running(snapshot: Snapshot, seats: list[tuple[int, int]]) -> Snapshot:
         np.array([row for _, row in seats], dtype=np.int32),
         np.array([shape.needs for shape in shapes], dtype=np.int32),
         np.array([shape.labels for shape in shapes], dtype=np.int32),
+        np.array(payers, dtype=np.int32),
     )
-    return replace(snapshot, used=used, bound=more)
+    return replace(
+        snapshot, used=used, bound=more, payers=(*snapshot.payers, *(payer for payer, _ in seated))
+    )
 
 
 def by_shape(seats: Iterable[list[tuple[int, int]]]) -> list[tuple[int, Rows, Ints]]:
@@ -478,8 +485,10 @@ class Rehearsal:
     def _after(self, done: list[RankedGroup]) -> Snapshot:
         """The cluster as it is once these groups, the first of the agenda, run."""
         if len(done) not in self._advanced:
-            seats = [seat for ranked in done for seat in self._seated.get(ranked.number, ())]
-            self._advanced[len(done)] = with_running(self.snapshot, seats)
+            seated = [
+                (one.view.payer, self._seated[one.number]) for one in done if one.number in self._seated
+            ]
+            self._advanced[len(done)] = with_running(self.snapshot, seated)
         return self._advanced[len(done)]
 
     def _kept(self, snapshot: Snapshot, live: set[int]) -> list[int]:

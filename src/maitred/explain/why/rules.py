@@ -26,6 +26,12 @@ def _created(turn: "Turn") -> str:
 
 
 WORDS: Mapping[Rule, Words] = {
+    "entitled": Words(
+        "by the guarantees of their queues",
+        "guarantee",
+        lambda turn: "borrows" if any(turn.borrows) else "within the guarantee",
+        "its queue stays within its guarantee with it ({mine}, the other {theirs})",
+    ),
     "priority": Words(
         "by priority",
         "priority",
@@ -43,6 +49,12 @@ WORDS: Mapping[Rule, Words] = {
         "promised places",
         lambda turn: "held" if turn.promised else "none",
         "places are held for it",
+    ),
+    "fair-share": Words(
+        "because their queues have less",
+        "share of the queue",
+        lambda turn: "/".join(f"{share:.3g}" for share in turn.shares) or "no queue",
+        "its queue has less, by its weight ({mine}, the other {theirs})",
     ),
     "measure": Words(
         "by the policy's order",

@@ -27,6 +27,7 @@ conventions. To add a source, write a row for it in `conventions` or in `owners`
 from maitred.model.membership.conventions import CONVENTIONS, Convention, NamedGroup, all_marks
 from maitred.model.membership.jobs import group_from_job, group_named_by, not_one_gang, size
 from maitred.model.membership.owners import OWNERS, OwnerRow
+from maitred.model.membership.paying import common_models, common_payer
 from maitred.model.membership.progress import JobProgress, without_failed
 from maitred.model.membership.renaming import renamed
 from maitred.model.membership.settling import ALL_ALONE, SAYING, Settled, chain_of, settle, top_owner
@@ -71,6 +72,8 @@ __all__ = [
     "StageRole",
     "all_marks",
     "chain_of",
+    "common_models",
+    "common_payer",
     "group_from_job",
     "group_key",
     "group_named_by",

@@ -173,7 +173,7 @@ QUEUES = (
     "yunikorn.apache.org/queue",
     "kueue.x-k8s.io/queue-name",
 )
-"""Where others name the queue of a pod; the first counts. There are no queues yet: it is only a name."""
+"""Where others name the queue of a pod; the first counts."""
 TOPOLOGIES = (
     (
         "kai.scheduler/topology-required-placement",
@@ -202,7 +202,7 @@ def first_mark(about: ObjectMeta, keys: Iterable[str]) -> str | None:
     return next((value for key in keys if (value := own_mark(about, key))), None)
 
 
-# -- topology and queues -----------------------------------------------------------------------------------
+# -- topology ----------------------------------------------------------------------------------------------
 
 
 def all_marks(about: ObjectMeta) -> Marks:
@@ -221,8 +221,7 @@ def all_marks(about: ObjectMeta) -> Marks:
         elif known != value:
             problems.append(f"{place} is {known} and {key} is {value}; remove one of the two")
     required, preferred, size, level = (value for value, _ in found)
-    queue = first_mark(about, QUEUES) or ""
-    return Marks(own.min_count, (required, preferred, size, level), queue, (*own.problems, *problems))
+    return Marks(own.min_count, (required, preferred, size, level), (*own.problems, *problems))
 
 
 class Unread(NamedTuple):
@@ -317,14 +316,13 @@ def group_from_foreign(group: ForeignGroup, title: str) -> Group | None:
     quorum = kai_quorum(group.spec) if isinstance(group, KaiPodGroup) else group.spec.min_member
     if not quorum:
         return None
-    key, problems, topology, queue = key_of(group.metadata), list[str](), TopologyRequest(), ""
+    key, problems, topology = key_of(group.metadata), list[str](), TopologyRequest()
     about, priority_class = group.metadata, ""
     if isinstance(group, VolcanoPodGroup):
-        queue, priority_class = group.spec.queue, group.spec.priority_class_name
+        priority_class = group.spec.priority_class_name
         topology, problems = _volcano_topology(group)
     elif isinstance(group, KaiPodGroup):
-        wanted, queue = group.spec.topology_constraint, group.spec.queue
-        priority_class = group.spec.priority_class_name
+        wanted, priority_class = group.spec.topology_constraint, group.spec.priority_class_name
         if group.spec.preemptibility:
             labels = {**about.labels, KAI_PREEMPTIBILITY: group.spec.preemptibility}
             about = msgspec.structs.replace(about, labels=labels)
@@ -344,7 +342,6 @@ def group_from_foreign(group: ForeignGroup, title: str) -> Group | None:
         class_may_lack=True,
         protection=protection_of(about),
         origin=f"PodGroup {key} of {title}",
-        queue=queue,
         problems=tuple(problems),
     )
 

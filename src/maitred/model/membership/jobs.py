@@ -60,7 +60,6 @@ def group_from_job(job: Job, rule: JobsRule) -> Group | None:
         on_failure=failure_wish(job.metadata),
         origin=origin,
         completed=succeeded_indexes(job),
-        queue=marks.queue,
         problems=(*problems, *unread),
     )
 
@@ -108,7 +107,7 @@ def filled(first: Marks, second: Marks, first_place: str, second_place: str) -> 
         if one is not None and other is not None and one != other
     ]
     count, required, preferred, slice_size, level = (other if one is None else one for _, one, other in pairs)
-    return Marks(count, (required, preferred, slice_size, level), first.queue or second.queue), problems
+    return Marks(count, (required, preferred, slice_size, level)), problems
 
 
 def gang_count(job: Job) -> int | None:

@@ -220,7 +220,6 @@ def _group(owners: tuple[Object, ...], key: str, number: int) -> tuple[Group, bo
         on_failure=failure_wish(about),
         origin=origin,
         done=stage.done,
-        queue=marks.queue,
         problems=(*problems, *_gang_problems(owners), *unlike, *unread),
     )
     return group, marks.min_count is None

@@ -12,11 +12,29 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from maitred.model import kinds
-from maitred.model.group import GROUP, MIN_COUNT, NO_MARKS, Group, Marks, PodGroup, group_from_pod_group
+from maitred.model.group import (
+    GROUP,
+    MIN_COUNT,
+    NO_MARKS,
+    CompositePodGroup,
+    Group,
+    Marks,
+    PodGroup,
+    group_from_pod_group,
+)
 from maitred.model.job import Job
 from maitred.model.membership.conventions import BY_TITLE, all_marks, group_from_foreign
 from maitred.model.membership.jobs import filled, group_from_job, marks_of_job
 from maitred.model.membership.owners import OWNERS, group_from_owners, kind_title, staged_owner
+from maitred.model.membership.paying import (
+    NO_MODELS,
+    ModelsWish,
+    SaidAt,
+    models_of,
+    payer_of,
+    user_on,
+    words_of_object,
+)
 from maitred.model.membership.progress import JobProgress, progress_of
 from maitred.model.membership.source import JOB, MARKS, OWNER, POD_GROUP, WORKER_SET, GroupId
 from maitred.model.membership.stages import speaks_for_itself
@@ -26,9 +44,10 @@ from maitred.model.objects import Object
 from maitred.model.operators.jobset import TrainJob
 from maitred.model.operators.leaderworkerset import LeaderWorkerSet
 from maitred.model.operators.podgroups import ForeignGroup
-from maitred.model.owner_chain import Chain, Found, climb, owners_above, row_of_owner
+from maitred.model.owner_chain import LONGEST_CHAIN, Chain, Found, climb, owners_above, row_of_owner
 from maitred.model.owners import BATCH_JOB, kind_of
 from maitred.model.policy import Workloads
+from maitred.model.queues import Payer
 
 MADE_FROM: dict[type[Object], str] = {row.kind: row.title for row in OWNERS}
 """Kinds whose pods are gangs, and what their groups are called by."""
@@ -62,6 +81,9 @@ class Settled:
     top: str = ""
     """The UID of what somebody wrote and the pod is a part of, or its kind and name if it has none; empty if
     none of its owners is known."""
+    payer: Payer | None = None
+    """On whose account it runs; None: on that of its namespace, since it says nothing."""
+    models: ModelsWish = NO_MODELS
 
     @property
     def key(self) -> str | None:
@@ -85,8 +107,12 @@ class GroupClaim:
     """What the pod says that contradicts itself."""
     made: bool = False
     """A controller made it, and nobody asked for it."""
-    since: Timestamp | None = None
-    """When its object was created, if it has one."""
+    object: Object | None = None
+    """That describes it, if there is one."""
+
+    @property
+    def since(self) -> Timestamp | None:
+        return None if self.object is None else self.object.metadata.creation_timestamp
 
 
 def settle(said: PodWords, known: Found, rules: Workloads, waits: bool = False) -> Settled:
@@ -131,13 +157,47 @@ class _Settling:
         owners = (one for one in self.chain.owners if not isinstance(one, LeaderWorkerSet))
         times = [*(claim.since for claim in claims), *(one.metadata.creation_timestamp for one in owners)]
         since = min((time.timestamp() for time in times if time is not None), default=None)
-        return replace(self._settled(claims), since=since, top=self._top())
+        places = list(self._places(claims))
+        return replace(
+            self._settled(claims),
+            since=since,
+            top=self._top(),
+            payer=payer_of(self.said.namespace, self._user(), places),
+            models=models_of(places),
+        )
 
     def _top(self) -> str:
         if not self.chain.owners:
             return ""
         top = self.chain.owners[-1]
         return top.metadata.uid or f"{kind_title(top)} {top.metadata.name}"
+
+    # -- who pays --------------------------------------------------------------------------------------
+
+    def _places(self, claims: Sequence[GroupClaim]) -> Iterator[SaidAt]:
+        """Where it is said who pays, the nearest to the pod first."""
+        yield SaidAt("on the pod", self.said.account)
+        for one in (above for claim in claims for above in self._with_composites(claim.object)):
+            where = f"on its {kind_title(one)} {one.metadata.name}"
+            yield SaidAt(where, words_of_object(one))
+        for owner in self.chain.owners:
+            yield SaidAt(f"on its {kind_title(owner)}", words_of_object(owner))
+
+    def _with_composites(self, one: Object | None) -> Iterator[Object]:
+        """The object of a group, and the composites that it is in. They may be in each other, in a circle."""
+        for _ in range(LONGEST_CHAIN):
+            if one is None:
+                return
+            yield one
+            named = isinstance(one, PodGroup | CompositePodGroup) and one.spec.parent_composite_pod_group_name
+            one = self.known.find(CompositePodGroup, f"{self.said.namespace}/{named}") if named else None
+
+    def _user(self) -> str:
+        """Whoever made what is on top of all. What is below it does not count: its makers write what they
+        like there."""
+        if self.said.user is not None:
+            return self.said.user
+        return user_on(self.chain.owners[-1].metadata) or "" if self.chain.owners else ""
 
     def _settled(self, claims: Sequence[GroupClaim]) -> Settled:
         written = [claim for claim in claims if not claim.made]
@@ -173,7 +233,7 @@ class _Settling:
                 marked=None if group is None else named.members,
                 problem=named.problem,
                 made=object is not None and bool(object.metadata.owner_references),
-                since=None if object is None else object.metadata.creation_timestamp,
+                object=object,
             )
 
     def _id(self, source: str, name: str) -> GroupId:
@@ -187,9 +247,8 @@ class _Settling:
         group = group_from_pod_group(found)
         default = self.job is not None and self.job.spec.scheduling is None and _is_of(found, self.job)
         default = default and not group.parent  # what is in a tree is made as the owner of the Job says
-        since = found.metadata.creation_timestamp
         count = str(group.quorum)
-        return GroupClaim(id, "in spec.schedulingGroup", group, count, made=default, since=since)
+        return GroupClaim(id, "in spec.schedulingGroup", group, count, made=default, object=found)
 
     def _as_written(self, claims: Sequence[GroupClaim], made: GroupClaim | None) -> Settled:
         first = claims[0]

@@ -67,7 +67,6 @@ def by_convention(convention: Convention) -> GroupRule:
         return msgspec.structs.replace(
             declared,
             topology=_both(declared.topology, marked.topology),
-            queue=declared.queue or marked.queue,
             problems=(*declared.problems, *marked.problems),
         )
 

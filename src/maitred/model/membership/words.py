@@ -10,17 +10,19 @@ from maitred.model.group import GROUP, MIN_COUNT, NO_MARKS, TOPOLOGY_MARKS, Mark
 from maitred.model.job import COMPLETION_INDEX
 from maitred.model.membership.conventions import CONVENTIONS, NamedGroup, all_marks
 from maitred.model.membership.conventions import KEYS as FOREIGN_KEYS
+from maitred.model.membership.paying import UNSAID, AccountWords, account_words, user_on
 from maitred.model.meta import ObjectMeta, OwnerReference, controller_of, mark, own_mark
 from maitred.model.operators import jobset, leaderworkerset
 from maitred.model.owners import SERVICES, kind_of
 from maitred.model.pod import Pod
+from maitred.model.queues import DEVICE_MODELS, QUEUE, USER
 
 KEYS = frozenset(
     {GROUP, MIN_COUNT, *TOPOLOGY_MARKS, *FOREIGN_KEYS}
     | {leaderworkerset.SET_NAME, leaderworkerset.GROUP_INDEX, leaderworkerset.WORKER_INDEX}
-    | {jobset.EXCLUSIVE_TOPOLOGY}
+    | {jobset.EXCLUSIVE_TOPOLOGY, QUEUE, USER, DEVICE_MODELS}
 )
-"""Every label or annotation of a pod that says something of its group."""
+"""Every label or annotation of a pod that says something of its group, or of who pays."""
 
 
 class SetPlace(NamedTuple):
@@ -46,6 +48,9 @@ class PodWords(NamedTuple):
     """False for a pod of a JobSet with exclusive topology that is not the first of its Job: it is created
     when the first one has its place."""
     marks: Marks = NO_MARKS
+    account: AccountWords = UNSAID
+    user: str | None = None
+    """Who made it; None if it has a controller, above which that is said."""
 
     @property
     def names_a_group(self) -> bool:
@@ -81,6 +86,8 @@ def _marked(about: ObjectMeta, owner: OwnerReference | None, pod_group: str) -> 
         worker_set=_set_place(about) if owner is None else None,
         leads=leads(about),
         marks=all_marks(about),
+        account=account_words(about),
+        user=user_on(about),
     )
 
 

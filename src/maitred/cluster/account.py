@@ -1,0 +1,4 @@
+"""Accounts of queues, by number."""
+
+NO_ACCOUNT = 0
+"""Of pods that are in no queue."""

@@ -1,0 +1,284 @@
+"""The book of queues: on which account pods run, and how what they use is counted.
+
+What is used is counted by *kind*: a resource that some limit speaks of, on devices of one model. An *account*
+is a queue and a user. What runs on an account counts for its queue and for all queues above, and for the user
+wherever one of these has a limit per user: each of them has a row in what is counted.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from maitred.cluster.account import NO_ACCOUNT
+from maitred.cluster.device_models import models_of
+from maitred.cluster.journal import Rows
+from maitred.cluster.nodes import Codes, Ints, NodeView
+from maitred.cluster.queues.tree import Bounds, QueueTree
+from maitred.cluster.snapshot import GroupView, Snapshot
+from maitred.model.policy import Policy, device_model, matches_model
+from maitred.model.queues import EVERY_MODEL, Payer, named_queue
+from maitred.model.selector import matches, selector_of
+
+NO_QUEUE = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """Bounds of one queue, with the kinds that they speak of."""
+
+    queue: int
+    bounds: Bounds
+    kinds: Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    queue: int
+    user: str
+    rows: Rows
+    """Where it counts."""
+
+
+OUTSIDE = Account(NO_QUEUE, "", np.zeros(1, dtype=np.intp))
+"""Of pods that are in no queue: they count only among all there are."""
+
+
+class QueueBook:
+    """The first row of all counts is that of all pods there are; then come the queues, then their users."""
+
+    def __init__(self, snapshot: Snapshot, policy: Policy, scheduler: str | None) -> None:
+        self.snapshot, self.policy, self.scheduler = snapshot, policy, scheduler
+        nodes = snapshot.nodes
+        self.tree: QueueTree = nodes.derived_with(policy, "queues", lambda: QueueTree(policy.queues))
+        self.labels = policy.devices.model_labels
+        templates = (device_model(policy, template.labels) for template in policy.node_templates)
+        self.models = tuple(dict.fromkeys((*models_of(nodes, self.labels)[0], *templates)))
+        self.accounts = [OUTSIDE]
+        self.height = 1 + len(self.tree)
+        """How many rows there are by now."""
+        self._account_of: dict[tuple[int, str], int] = {}
+        self._row_of_user: dict[tuple[int, str], int] = {}
+
+    @property
+    def kinds(self) -> int:
+        return len(self.tree.resources) * len(self.models)
+
+    def row(self, queue: int) -> int:
+        return 1 + queue
+
+    def is_about(self, snapshot: Snapshot, policy: Policy, scheduler: str | None) -> bool:
+        """Whether it would be the same if it were made from this snapshot."""
+        own = self.snapshot
+        columns = ("nodes", "bound", "needs", "shapes", "payers", "namespaces", "standings")
+        same = all(getattr(own, name) is getattr(snapshot, name) for name in columns)
+        return same and self.policy is policy and self.scheduler == scheduler
+
+    # -- who is in which queue -------------------------------------------------------------------------
+
+    def queue_of(self, payer: Payer) -> int:
+        """NO_QUEUE if there is none of that name."""
+        return self.tree.number.get(named_queue(payer, self.snapshot.namespaces), NO_QUEUE)
+
+    def account_of(self, view: GroupView) -> int:
+        ours = self.scheduler is None or self.scheduler in view.schedulers
+        return self.account(view.payer) if ours else NO_ACCOUNT
+
+    def account(self, payer: Payer) -> int:
+        """The number of the account on which such pods run; NO_ACCOUNT if they are in no queue."""
+        queue = self.queue_of(payer)
+        if queue == NO_QUEUE:
+            return NO_ACCOUNT
+        known = self._account_of.get((queue, payer.user))
+        if known is None:
+            known = self._account_of[queue, payer.user] = len(self.accounts)
+            self.accounts.append(self._opened(queue, payer.user))
+        return known
+
+    def _opened(self, queue: int, user: str) -> Account:
+        chain = self.tree.chain[queue]
+        rows = [0, *map(self.row, chain)]
+        limited = (one for one in chain if any(b.per_user is not None for b in self.tree.bounds[one]))
+        for one in limited if user else ():
+            place = self._row_of_user.get((one, user))
+            if place is None:
+                place = self._row_of_user[one, user] = self.height
+                self.height += 1
+            rows.append(place)
+        return Account(queue, user, np.array(rows, dtype=np.intp))
+
+    def row_of_user(self, queue: int, user: str) -> int | None:
+        return self._row_of_user.get((queue, user))
+
+    @cached_property
+    def account_of_bound(self) -> Codes:
+        """The account of each pod on a node. Pods of other schedulers, and of nodes, are in no queue."""
+        bound, snapshot = self.snapshot.bound, self.snapshot
+        used = np.unique(bound.payer)
+        of_payer = np.zeros(len(snapshot.payers) + 1, dtype=np.int32)
+        for number in used.tolist():
+            of_payer[number] = self.account(snapshot.payers[number])
+        found = of_payer[bound.payer]
+        found[bound.fixed] = NO_ACCOUNT
+        if self.scheduler is not None:
+            own = np.array([one.scheduler == self.scheduler for one in snapshot.standings] + [False])
+            found[~own[bound.standing]] = NO_ACCOUNT
+        return found
+
+    def may_use(self, queue: int, namespace: str) -> bool:
+        """Whether groups of a namespace may use a queue, and all queues above it."""
+        labels = self.snapshot.namespace_labels(namespace)
+        selectors = (self.tree.queues[one].namespaces for one in self.tree.chain[queue])
+        return all(one is None or matches(selector_of(one), labels) for one in selectors)
+
+    # -- what is counted -------------------------------------------------------------------------------
+
+    def model_of(self, nodes: NodeView) -> Codes:
+        """Which of the models the devices of each node are of."""
+        names, codes = models_of(nodes, self.labels)
+        if names == self.models[: len(names)]:
+            return codes
+        number = {name: place for place, name in enumerate(self.models)}
+        return np.array([number.get(name, 0) for name in names], dtype=np.int32)[codes]
+
+    @cached_property
+    def amounts_by_needs(self) -> Ints:
+        """What pods of each needs request of every resource that counts."""
+        place = {resource: column for column, resource in enumerate(self.tree.resources)}
+        found = np.zeros((len(self.snapshot.needs), len(place)), dtype=np.int64)
+        for number, needs in enumerate(self.snapshot.needs):
+            for resource, requested in needs.requests:
+                if resource in place:
+                    found[number, place[resource]] = requested
+        return found
+
+    def amounts_of_shape(self, shape: int) -> Ints:
+        found: Ints = self.amounts_by_needs[self.snapshot.shapes[shape].needs]
+        return found
+
+    @cached_property
+    def used_at_first(self) -> Ints:
+        """What all pods on nodes use, in every row."""
+        return self.used_by(np.arange(len(self.snapshot.bound.node)))
+
+    def used_by(self, pods: Rows) -> Ints:
+        """The same of some of them."""
+        return self.in_rows(self.account_of_bound[pods], self.kinds_of(pods))
+
+    def kinds_of(self, pods: Rows) -> Ints:
+        """What each of these pods uses of every kind."""
+        bound, snapshot = self.snapshot.bound, self.snapshot
+        amounts = self.amounts_by_needs[bound.needs[pods]]
+        found = np.zeros((len(pods), len(self.tree.resources), len(self.models)), dtype=np.int64)
+        models = self.model_of(snapshot.nodes)[bound.node[pods]]
+        found[np.arange(len(pods)), :, models] = amounts
+        return found.reshape(len(pods), -1)
+
+    def in_rows(self, accounts: Codes, amounts: Ints) -> Ints:
+        """Amounts of some accounts, where they count."""
+        by_account = np.zeros((len(self.accounts), self.kinds), dtype=np.int64)
+        np.add.at(by_account, accounts, amounts)
+        found = np.zeros((self.height, self.kinds), dtype=np.int64)
+        for number in np.unique(accounts).tolist():
+            found[self.accounts[number].rows] += by_account[number]
+        return found
+
+    # -- limits ----------------------------------------------------------------------------------------
+
+    @cached_property
+    def limits(self) -> list[tuple[Limit, ...]]:
+        """Of each queue."""
+        return [
+            tuple(Limit(queue, one, self.kinds_in(one.resource, one.model)) for one in bounds)
+            for queue, bounds in enumerate(self.tree.bounds)
+        ]
+
+    def kinds_in(self, resource: str, pattern: str) -> Rows:
+        """The kinds that a pattern of models speaks of."""
+        first = self.tree.resources.index(resource) * len(self.models)
+        chosen = [place for place, model in enumerate(self.models) if matches_model(pattern, model)]
+        return first + np.array(chosen, dtype=np.intp)
+
+    @cached_property
+    def unguaranteed(self) -> list[Rows]:
+        """Kinds of which a queue is guaranteed nothing."""
+        found = list[Rows]()
+        for limits in self.limits:
+            without = np.ones(self.kinds, dtype=np.bool_)
+            for limit in limits:
+                if limit.bounds.guarantee is not None:
+                    without[limit.kinds] = False
+            found.append(np.flatnonzero(without))
+        return found
+
+    def bounds_of_kind(self, kind: int) -> Bounds:
+        """Of something of which a queue is guaranteed nothing."""
+        resource, model = divmod(int(kind), len(self.models))
+        return Bounds(self.tree.resources[resource], self.models[model] or EVERY_MODEL, 0)
+
+    @cached_property
+    def not_lent(self) -> list[Limit]:
+        """Guarantees of queues that never lend."""
+        queues = (place for place, queue in enumerate(self.tree.queues) if queue.lend == "never")
+        return [one for queue in queues for one in self.limits[queue] if one.bounds.guarantee]
+
+    def not_lent_within(self, limit: Limit) -> list[Limit]:
+        """Those of them that are about the same kinds, or some of these."""
+        return [one for one in self.not_lent if np.isin(one.kinds, limit.kinds).all()]
+
+    def within_guarantee(self, queue: int, used: Ints) -> bool:
+        """Whether so much, by kind, is no more than a queue is guaranteed."""
+        if used[self.unguaranteed[queue]].any():
+            return False
+        guaranteed = (one for one in self.limits[queue] if one.bounds.guarantee is not None)
+        return all(int(used[one.kinds].sum()) <= (one.bounds.guarantee or 0) for one in guaranteed)
+
+    def share(self, queue: int, used: Ints) -> float:
+        """The largest part that so much is of anything there is, over the weight of the queue."""
+        of_resources = used.reshape(len(self.tree.resources), -1).sum(axis=1)
+        parts = of_resources / np.maximum(self._in_all, 1)
+        weight: float = self.tree.queues[queue].weight
+        return float(parts.max(initial=0.0)) / weight
+
+    @cached_property
+    def _in_all(self) -> Ints:
+        found: Ints = self.hardware.reshape(len(self.tree.resources), -1).sum(axis=1)
+        return found
+
+    @cached_property
+    def hardware(self) -> Ints:
+        """All there is of every kind, on nodes that are there."""
+        nodes = self.snapshot.nodes
+        found = np.zeros((len(self.tree.resources), len(self.models)), dtype=np.int64)
+        models = self.model_of(nodes)
+        for place, resource in enumerate(self.tree.resources):
+            column = nodes.resource_column(resource)
+            if column is not None:
+                np.add.at(found[place], models[nodes.alive], nodes.allocatable[column][nodes.alive])
+        return found.reshape(-1)
+
+
+def in_queues(snapshot: Snapshot, policy: Policy, scheduler: str | None) -> Snapshot:
+    """The same cluster with its book of queues; as it is, where the policy has none."""
+    if not policy.queues:
+        return snapshot if snapshot.book is None else replace(snapshot, book=None)
+    book = snapshot.book
+    if book is None or not book.is_about(snapshot, policy, scheduler):
+        book = QueueBook(snapshot, policy, scheduler)
+    number_of = book.account_of
+
+    def entered(views: tuple[GroupView, ...]) -> tuple[GroupView, ...]:
+        accounts = list(map(number_of, views))
+        if all(one.account == number for one, number in zip(views, accounts, strict=True)):
+            return views
+        return tuple([replace(one, account=n) for one, n in zip(views, accounts, strict=True)])
+
+    return replace(
+        snapshot,
+        book=book,
+        groups=entered(snapshot.groups),
+        awaited=entered(snapshot.awaited),
+        hurt=entered(snapshot.hurt),
+        leaving=entered(snapshot.leaving),
+        away=entered(snapshot.away),
+    )

@@ -1,0 +1,291 @@
+"""Admission: may a group have seats, on devices of which models, and if not, which limit is in the way.
+
+It is asked before seats are looked for, by everybody who looks for seats (`attempt.py`). A gang is admitted
+whole or not at all; members above its quorum are admitted as far as it goes. What is used is counted by the
+models of the nodes, so it is asked for one model after the other, in the order of the limits of the queue.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from maitred.cluster.account import NO_ACCOUNT
+from maitred.cluster.nodes import Ints, Mask
+from maitred.cluster.queues.book import Limit
+from maitred.cluster.queues.tree import Bounds
+from maitred.cluster.queues.use import QueueUse
+from maitred.cluster.trial import Trial
+from maitred.decide.ask import Ask, Assignment
+from maitred.decide.context import FULL_RULES, Waiver
+from maitred.model.policy import Policy, is_device, matches_model
+from maitred.model.queues import EVERY_MODEL
+
+LimitKind = Literal["cap", "perUser", "borrow", "lend"]
+
+
+@dataclass(frozen=True, slots=True)
+class Excess:
+    """A limit that would be exceeded."""
+
+    kind: LimitKind
+    queue: int
+    """Whose limit it is; of `lend`, the queue that does not lend."""
+    bounds: Bounds
+    allowed: int
+    used: int
+    asked: int
+    user: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a group may look for, and where."""
+
+    ask: Ask
+    """The group, or as many of its members as are admitted."""
+    nodes: Mask | None = None
+    """None: everywhere."""
+    model: int | None = None
+    """The model of the devices there, if it must be one."""
+
+
+def is_limited(trial: Trial, ask: Ask, waiver: Waiver = FULL_RULES) -> bool:
+    """Whether any limit of a queue could be in the way."""
+    return trial.queues is not None and ask.account != NO_ACCOUNT and "Quota" not in waiver.lift
+
+
+def choices(use: QueueUse, ask: Ask, policy: Policy) -> Iterator[Choice]:
+    """The models that the group may use now, the one that it should use first, first."""
+    for choice in models_for(use, ask, policy):
+        most = _admitted(use, ask, choice.model)
+        if most >= max(1, ask.need):
+            yield choice if most == len(ask.shapes) else replace(choice, ask=_first(ask, most))
+
+
+def within_limits(use: QueueUse, ask: Ask, found: Assignment) -> Assignment | None:
+    """These seats, or as many of them as no limit forbids; None if those are too few."""
+    amounts = _amounts_of_seats(use, ask, found)
+    most = _largest(len(found), lambda count: first_excess(use, ask.account, amounts[:count].sum(axis=0)))
+    if most == len(found):
+        return found
+    return None if ask.intricate or most < max(1, ask.need) else found[:most]
+
+
+def is_admitted(trial: Trial, ask: Ask, seats: Assignment) -> bool:
+    """Whether no limit forbids these seats."""
+    use = trial.queues
+    if use is None or ask.account == NO_ACCOUNT or not seats:
+        return True
+    return first_excess(use, ask.account, _amounts_of_seats(use, ask, seats).sum(axis=0)) is None
+
+
+def refusals(use: QueueUse, ask: Ask, policy: Policy) -> list[tuple[str, Excess | None]]:
+    """The models that the group could be on, and what limit forbids it there; None if it is admitted."""
+    need = max(1, ask.need)
+    return [
+        ("" if one.model is None else use.book.models[one.model], _excess_of(use, ask, one.model, need))
+        for one in models_for(use, ask, policy)
+    ]
+
+
+def is_refused(trial: Trial, ask: Ask, policy: Policy) -> bool:
+    """Whether limits forbid the group, on whatever devices it would be."""
+    if trial.queues is None or ask.account == NO_ACCOUNT:
+        return False
+    return all(excess is not None for _, excess in refusals(trial.queues, ask, policy))
+
+
+def amounts_asked(use: QueueUse, ask: Ask, policy: Policy) -> list[Ints]:
+    """What the least of it that counts would use of every kind, on devices of each model that it may use."""
+    need = max(1, ask.need)
+    return [_least_amounts(use, ask, choice.model, need) for choice in models_for(use, ask, policy)]
+
+
+def narrowed(use: QueueUse, ask: Ask, policy: Policy) -> Iterator[tuple[Ask, Ints]]:
+    """The group on devices of one model after the other, and what it would use of them. Where no limit is in
+    the way, limits are left out: pods that leave cannot make them matter. Where it may be on any model they
+    stay, because they are known to hold only once seats are found."""
+    need = max(1, ask.need)
+    for choice in models_for(use, ask, policy):
+        amounts = _least_amounts(use, ask, choice.model, need)
+        closed = ask.closed
+        if choice.nodes is not None:
+            closed = closed | frozenset(np.flatnonzero(~choice.nodes).tolist())
+        free = choice.model is not None and first_excess(use, ask.account, amounts) is None
+        account = NO_ACCOUNT if free else ask.account
+        yield replace(ask, account=account, closed=closed), amounts
+
+
+# -- which models --------------------------------------------------------------------------------------
+
+
+def models_for(use: QueueUse, ask: Ask, policy: Policy) -> list[Choice]:
+    """Where members of one gang are together on devices of one model, and the model; in the order in which
+    its queue prefers them."""
+    resources = {name for shape in ask.distinct for name, _ in use.load.needs(shape).requests}
+    devices = sorted(name for name in resources if is_device(policy, name))
+    one_by_one = len(ask.shapes) + len(ask.seated) == 1 and not _by_model(use, ask, resources)
+    if not devices or ask.any_model or one_by_one:
+        return [Choice(ask)]
+    there = _models_with(use, devices)
+    if ask.seated:
+        there = sorted({int(model) for model in use.models[ask.anchors()]})
+        if len(there) > 1:
+            return [Choice(ask)]  # they were seated before there were queues
+    if len(there) < 2 and not ask.seated:
+        return [Choice(ask, model=model) for model in there] or [Choice(ask)]
+    return [Choice(ask, use.models == model, model) for model in _preferred(use, ask, there)]
+
+
+def _by_model(use: QueueUse, ask: Ask, resources: set[str]) -> bool:
+    """Whether a limit speaks of devices of one model that the group may use."""
+    limits = (limit for queue in _chain(use, ask.account) for limit in use.book.limits[queue])
+    return any(one.bounds.model != EVERY_MODEL and one.bounds.resource in resources for one in limits)
+
+
+def _models_with(use: QueueUse, devices: list[str]) -> list[int]:
+    """The models of nodes that have any of these."""
+    nodes = use.load.nodes
+    columns = [column for name in devices if (column := nodes.resource_column(name)) is not None]
+    having = nodes.alive & (nodes.allocatable[columns] > 0).any(axis=0)
+    return [int(place) for place in np.unique(use.models[having])]
+
+
+def _preferred(use: QueueUse, ask: Ask, there: list[int]) -> list[int]:
+    """First what the limits of its queue name, in their order, then those of the queues above; by name, what
+    none of them names."""
+    names, found = sorted(use.book.models[place] for place in there), list[str]()
+    for queue in reversed(_chain(use, ask.account)):
+        for limit in use.book.limits[queue]:
+            if limit.bounds.model != EVERY_MODEL:
+                found += [name for name in names if matches_model(limit.bounds.model, name)]
+    return [use.book.models.index(name) for name in dict.fromkeys((*found, *names))]
+
+
+# -- how many members ----------------------------------------------------------------------------------
+
+
+def _admitted(use: QueueUse, ask: Ask, model: int | None) -> int:
+    """How many of its members are admitted on devices of a model; as many as there may be, where it is not
+    known yet which members they would be."""
+    everyone, need = len(ask.shapes), max(1, ask.need)
+    if len(ask.distinct) > 1 or ask.intricate:
+        return everyone if _excess_of(use, ask, model, need) is None else 0
+    return _largest(everyone, lambda count: _excess_of(use, ask, model, count))
+
+
+def _largest(most: int, excess_of: Callable[[int], Excess | None]) -> int:
+    """The largest count up to `most` that exceeds nothing: what fewer members use is no more."""
+    if not most or excess_of(most) is None:
+        return most
+    least = 0
+    while most - least > 1:
+        middle = (least + most) // 2
+        if excess_of(middle) is None:
+            least = middle
+        else:
+            most = middle
+    return least
+
+
+def _first(ask: Ask, count: int) -> Ask:
+    return replace(ask, shapes=ask.shapes[:count], orders=ask.orders[:count])
+
+
+def _excess_of(use: QueueUse, ask: Ask, model: int | None, count: int) -> Excess | None:
+    """The first limit that is exceeded with so many members, whichever they are."""
+    return first_excess(use, ask.account, _least_amounts(use, ask, model, count), model is not None)
+
+
+def _least_amounts(use: QueueUse, ask: Ask, model: int | None, count: int) -> Ints:
+    """What so many members use at least of every kind. Where they may be on any model it counts as if their
+    nodes said none: for limits that speak of all models."""
+    amounts = np.array([use.book.amounts_of_shape(shape) for shape in ask.shapes])
+    by_kind = np.zeros((amounts.shape[1], len(use.book.models)), dtype=np.int64)
+    by_kind[:, 0 if model is None else model] = np.sort(amounts, axis=0)[:count].sum(axis=0)
+    return by_kind.reshape(-1)
+
+
+def _amounts_of_seats(use: QueueUse, ask: Ask, found: Assignment) -> Ints:
+    """What each of these members uses of every kind."""
+    amounts = np.zeros((len(found), len(use.book.tree.resources), len(use.book.models)), dtype=np.int64)
+    models = use.models[[row for _, row in found]]
+    of_members = np.array([use.book.amounts_of_shape(ask.shapes[member]) for member, _ in found])
+    amounts[np.arange(len(found)), :, models] = of_members
+    return amounts.reshape(len(found), -1)
+
+
+# -- limits --------------------------------------------------------------------------------------------
+
+
+def _chain(use: QueueUse, account: int) -> tuple[int, ...]:
+    return use.book.tree.chain[use.book.accounts[account].queue]
+
+
+def first_excess(use: QueueUse, account: int, amounts: Ints, on_models: bool = True) -> Excess | None:
+    """The first limit that so much more on an account would exceed: of its own queue, of those above it, and
+    of those that do not lend. Without `on_models` it is not known yet on devices of which models it is."""
+    return next(_excesses(use, account, amounts, on_models), None)
+
+
+def _excesses(use: QueueUse, account: int, amounts: Ints, on_models: bool) -> Iterator[Excess]:
+    book, user = use.book, use.book.accounts[account].user
+    chain = _chain(use, account)
+    for queue in reversed(chain):
+        for limit in book.limits[queue]:
+            asked, bounds = int(amounts[limit.kinds].sum()), limit.bounds
+            if not asked:
+                continue
+            if bounds.cap is not None:
+                yield from _beyond(use, limit, "cap", bounds.cap, book.row(queue), asked)
+            row = book.row_of_user(queue, user)
+            if bounds.per_user is not None and row is not None:
+                yield from _beyond(use, limit, "perUser", bounds.per_user, row, asked, user)
+        if on_models and book.tree.queues[queue].borrow == "never":
+            yield from _borrowed(use, queue, amounts)
+    if on_models:
+        yield from _not_lent(use, chain, amounts)
+
+
+def _beyond(
+    use: QueueUse, limit: Limit, kind: LimitKind, most: int, row: int, asked: int, user: str = ""
+) -> Iterator[Excess]:
+    used = int(use.used_in(row)[limit.kinds].sum())
+    if used + asked > most:
+        yield Excess(kind, limit.queue, limit.bounds, most, used, asked, user)
+
+
+def _borrowed(use: QueueUse, queue: int, amounts: Ints) -> Iterator[Excess]:
+    """What a queue that never borrows would have beyond its guarantee."""
+    book, used = use.book, use.of_queue(queue)
+    for limit in book.limits[queue]:
+        asked = int(amounts[limit.kinds].sum())
+        if asked and limit.bounds.guarantee is not None:
+            yield from _beyond(use, limit, "borrow", limit.bounds.guarantee, book.row(queue), asked)
+    for place in book.unguaranteed[queue]:
+        if amounts[place]:
+            bounds = book.bounds_of_kind(place)
+            yield Excess("borrow", queue, bounds, 0, int(used[place]), int(amounts[place]))
+
+
+def _not_lent(use: QueueUse, chain: tuple[int, ...], amounts: Ints) -> Iterator[Excess]:
+    """What would be taken of what queues that never lend have not used of their guarantees, by a group that
+    borrows beside them."""
+    book = use.book
+    for limit in book.not_lent:
+        asked = int(amounts[limit.kinds].sum())
+        theirs = book.tree.chain[limit.queue]
+        beside = [queue for queue in chain if queue not in theirs]
+        if not asked or not beside or use.within_guarantee(beside[0], amounts):
+            continue
+        kept = sum(_unused(use, one) for one in book.not_lent_within(limit) if one.queue not in chain)
+        free = int((book.hardware - use.used_in(0))[limit.kinds].sum())
+        if kept and free - asked < kept:
+            yield Excess("lend", limit.queue, limit.bounds, max(0, free - kept), 0, asked)
+
+
+def _unused(use: QueueUse, limit: Limit) -> int:
+    used = int(use.of_queue(limit.queue)[limit.kinds].sum())
+    return max(0, (limit.bounds.guarantee or 0) - used)
