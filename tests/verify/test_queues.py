@@ -322,6 +322,8 @@ def test_who_never_lends() -> None:
         f"14: lends never and has not used 3 {GPU} on H100 of its guarantee; 2 are left"
     ]
     assert seated(mean, own, user_of("new", "a", 5), new="n1") == []
+    entitled = policy(*mean["queues"][:1], queue("b", limit("H100", guarantee=3)))
+    assert seated(entitled, own, user_of("new", "b", 3), new="n1") == []
 
 
 def test_resources_that_no_limit_speaks_of_are_free() -> None:

@@ -112,6 +112,14 @@ class Books:
         nodes = self.case.cluster.nodes.values()
         return {name: sum(node.allocatable.get(name, 0) for node in nodes) for name in self.rights.resources}
 
+    def amount_there(self, term: QueueTerm) -> int:
+        """What the nodes have of what a term speaks of."""
+        have = (
+            {(term.resource, self.rights.model(node.labels)): node.allocatable.get(term.resource, 0)}
+            for node in self.case.cluster.nodes.values()
+        )
+        return sum(map(term.part, have))
+
     # -- who is entitled -----------------------------------------------------------------------------------
 
     def is_entitled(self, pod: Pod, level: int) -> bool:
@@ -219,28 +227,30 @@ def _over_by_user(books: Books, name: str, seats: Sequence[Bind], new: Sequence[
 
 
 def _judge_lending(books: Books) -> Iterator[Breach]:
-    """What queues that never lend have not used of their guarantees is still free on nodes that are there."""
+    """What queues that never lend have not used of their guarantees is still free, after groups that borrow
+    beside them were bound."""
     case, rights = books.case, books.rights
-    kept = [
-        (name, term)
-        for name, rule in rights.queues.items()
-        if not rule.lends
-        for term in rights.guarantees(name)
-    ]
     after = [*books.holding, *case.binds]
-    for name, term in kept:
-        nodes = [(None, node) for node in case.cluster.nodes.values()]
-        there = sum(
-            node.allocatable.get(term.resource, 0)
-            for _, node in nodes
-            if QueueTerm(term.resource, term.pattern).part({(term.resource, rights.model(node.labels)): 1})
-        )
-        others = [seat for seat in case.binds if not books.is_in(name)(seat[0])]
-        free = there - term.part(books.use(after))
-        idle = (term.guarantee or 0) - term.part(books.use_of(name, after))
-        if term.part(books.use(others)) > 0 and idle > 0 and free < idle:
-            words = f"lends never and has not used {idle} {term} of its guarantee; {max(0, free)} are left"
-            yield breach(LIMITS, f"queue {name}", words)
+    for name in [rule.name for rule in rights.queues.values() if not rule.lends]:
+        borrowers = [seat for seat in case.binds if _borrows_beside(books, name, seat[0])]
+        for term in rights.guarantees(name) if borrowers else ():
+            free = books.amount_there(term) - term.part(books.use(after))
+            idle = (term.guarantee or 0) - term.part(books.use_of(name, after))
+            if term.part(books.use(borrowers)) > 0 and idle > 0 and free < idle:
+                words = (
+                    f"lends never and has not used {idle} {term} of its guarantee; {max(0, free)} are left"
+                )
+                yield breach(LIMITS, f"queue {name}", words)
+
+
+def _borrows_beside(books: Books, lender: str, pod: Pod) -> bool:
+    """Whether a pod is in a queue that is beyond its guarantee, where its branch parts from the lender's."""
+    queue, above = books.queue(pod), books.rights.chain(lender)
+    beside = [name for name in books.rights.chain(queue) if name not in above] if queue else []
+    if queue and not beside:
+        return False
+    after = [*books.holding, *books.case.binds]
+    return not beside or not books.rights.is_within(beside[0], books.use_of(beside[0], after))
 
 
 # -- evictions ---------------------------------------------------------------------------------------------
