@@ -126,22 +126,25 @@ def models_for(use: QueueUse, ask: Ask, policy: Policy) -> list[ModelChoice]:
     its queue prefers them."""
     resources = {name for shape in ask.distinct for name, _ in use.load.needs(shape).requests}
     devices = sorted(name for name in resources if is_device(policy, name))
-    one_by_one = len(ask.shapes) + len(ask.seated) == 1 and not _by_model(use, ask, resources)
-    if not devices or ask.any_model or one_by_one:
+    if not devices:
         return [ModelChoice(ask)]
     there = _models_with(use, devices)
+    if len(there) == 1:
+        return [ModelChoice(ask, model=there[0])]
+    one_by_one = len(ask.shapes) + len(ask.seated) == 1 and not _by_model(use, ask, resources)
+    if not there or ask.any_model or one_by_one:
+        return [ModelChoice(ask)]
     if ask.seated:
         there = sorted({int(model) for model in use.models[ask.anchors()]})
         if len(there) > 1:
             return [ModelChoice(ask)]  # they were seated before there were queues
-    if len(there) < 2 and not ask.seated:
-        return [ModelChoice(ask, model=model) for model in there] or [ModelChoice(ask)]
     return [ModelChoice(ask, use.models == model, model) for model in _preferred(use, ask, there)]
 
 
 def _by_model(use: QueueUse, ask: Ask, resources: set[str]) -> bool:
     """Whether a limit speaks of devices of one model that the group may use."""
-    limits = (limit for queue in _chain(use, ask.account) for limit in use.book.limits[queue])
+    own = (limit for queue in _chain(use, ask.account) for limit in use.book.limits[queue])
+    limits = (*own, *use.book.not_lent)
     return any(one.bounds.model != EVERY_MODEL and one.bounds.resource in resources for one in limits)
 
 

@@ -65,11 +65,14 @@ class QueueRights:
                 continue
             level = _parting(chain, self.tree.chain[other])
             theirs = (standings.queue == other) & standings.borrowed[level]
-            if not borrows[level] or self._has_less(chain[level], self.tree.chain[other][level], amounts):
+            if not borrows[level]:
                 reclaimed |= theirs
-            else:
-                preempted |= theirs & lower
+                continue
+            if self._has_less(chain[level], self.tree.chain[other][level], amounts):
+                reclaimed |= theirs & (evictable.priority <= rank.priority)
+            preempted |= theirs & lower
         reclaimed &= evictable.removable(schedulers)
+        preempted &= ~reclaimed
         until = np.where(reclaimed, self._lent_until, evictable.protected_until)
         return Yielding(preempted | reclaimed, until, self._rule(reclaimed, chain, borrows))
 
