@@ -55,7 +55,6 @@ def nested(parent: str, *children: str) -> str:
         ("queues: [{name: a, borrow: no}]", "queues[0].borrow: expected a string, got a boolean"),
         ("queues: [{name: a, lend: rarely}]", "queues[0].lend: 'rarely' is not one of always, never"),
         ("queues: [{name: a, minRuntime: long}]", "queues[0].minRuntime: 'long' is not a duration"),
-        ("queues: [{name: a, maxRunning: -1}]", "queues[0].maxRunning: must be at least 0, not -1"),
         (
             "queues: [{name: a, priorities: {least: 5, most: 4}}]",
             "queues[0].priorities.least: 5 is above the most, 4",
@@ -135,7 +134,7 @@ def test_queues_that_are_refused(text: str, message: str) -> None:
         nested("guarantee: 9, cap: 20", "guarantee: 5; model: H100, cap: 20", "guarantee: 4"),
         nested("guarantee: 8", "model: H100, guarantee: 8; model: H100-NVL, guarantee: 4"),
         nested("model: H100, guarantee: 8", "model: A100, guarantee: 9"),
-        "queues: [{name: a, priorities: {least: 4, most: 4}, minRuntime: 30m, maxWaiting: 0}]",
+        "queues: [{name: a, priorities: {least: 4, most: 4}, minRuntime: 30m}]",
     ],
 )
 def test_queues_that_are_accepted(text: str) -> None:

@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.journal import Seated
 from maitred.cluster.nodes import Mask
 from maitred.cluster.snapshot import GroupView, RunningMember, Snapshot
@@ -295,8 +296,11 @@ class CycleRecord:
         return TriedGroup(view, screening, ask, list(range(len(ask.shapes))))
 
     def moving(self, unit: LeavingUnit) -> LeavingUnit:
-        """The same, on the nodes that are open to its groups."""
-        asks = tuple((view, self._anew(view, ask).ask) for view, ask in unit.asks)
+        """The same, on the nodes that are open to its groups. What they have counts for their queues where
+        they are: no limit is in the way of that somewhere else."""
+        asks = tuple(
+            (view, replace(self._anew(view, ask).ask, account=NO_ACCOUNT)) for view, ask in unit.asks
+        )
         return replace(unit, asks=asks)
 
     def move(self, view: GroupView, ask: Ask, seats: Assignment) -> TriedGroup:

@@ -224,6 +224,8 @@ def evicted(evictions: Iterable[Eviction]) -> Iterator[Sequence[Cell]]:
 def ranks(evictions: Sequence[Eviction]) -> str:
     if evictions[0].cause == MAINTENANCE:
         return "for maintenance"
+    if any(eviction.cause == "Reclaim" for eviction in evictions):
+        return "places that were lent to its queue" if len(evictions) == 1 else "places that were lent"
     lower = sorted({eviction.receipt.priority for eviction in evictions})
     higher = evictions[0].receipt.preemptor_priority
     if len(lower) == 1:

@@ -57,10 +57,6 @@ class Queue(Setting, frozen=True):
     """Whether others may use what it leaves idle of its guarantee."""
     min_runtime: str = "0s"
     """How long a group that has borrowed runs before others may reclaim what it has."""
-    max_running: Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)] | None = None
-    """How many of its groups may have places at once."""
-    max_waiting: Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)] | None = None
-    """How many of its groups may wait: later ones are not looked at until fewer do."""
 
 
 class Payer(Lean, frozen=True):

@@ -112,17 +112,19 @@ class QueueBook:
 
     @cached_property
     def account_of_bound(self) -> Codes:
-        """The account of each pod on a node. Pods of other schedulers, and of nodes, are in no queue."""
+        """The account of each pod on a node. Pods of other schedulers, and of nodes, are in no queue. Pods
+        that are only imagined there are nobody's occupants."""
         bound, snapshot = self.snapshot.bound, self.snapshot
         used = np.unique(bound.payer)
         of_payer = np.zeros(len(snapshot.payers) + 1, dtype=np.int32)
         for number in used.tolist():
             of_payer[number] = self.account(snapshot.payers[number])
         found = of_payer[bound.payer]
-        found[bound.fixed] = NO_ACCOUNT
+        imagined = np.array([one is None for one in bound.occupants.tolist()], dtype=np.bool_)
+        found[bound.fixed & ~imagined] = NO_ACCOUNT
         if self.scheduler is not None:
             own = np.array([one.scheduler == self.scheduler for one in snapshot.standings] + [False])
-            found[~own[bound.standing]] = NO_ACCOUNT
+            found[~own[bound.standing] & ~imagined] = NO_ACCOUNT
         return found
 
     def may_use(self, queue: int, namespace: str) -> bool:

@@ -71,8 +71,6 @@ def _queue(queue: Queue, redaction: Redaction) -> Queue:
         borrow=queue.borrow,
         lend=queue.lend,
         min_runtime=queue.min_runtime,
-        max_running=queue.max_running,
-        max_waiting=queue.max_waiting,
     )
 
 
