@@ -92,6 +92,20 @@ class Queues:
                 return False
         return all(part(use, resource, pattern) <= most for resource, pattern, most in guarantees)
 
+    def beyond(self, queue: str, asked: Use, used: Use) -> bool:
+        """Whether something that is asked for is part of what a queue uses beyond its guarantee."""
+        guarantees = self.guarantees(queue)
+        unspoken = any(
+            amount
+            and key[0] in self.limited
+            and not any(g[0] == key[0] and fits(g[1], key[1]) for g in guarantees)
+            for key, amount in asked.items()
+        )
+        return unspoken or any(
+            part(asked, resource, pattern) and part(used, resource, pattern) > most
+            for resource, pattern, most in guarantees
+        )
+
     # -- entitled and borrowed -----------------------------------------------------------------------------
 
     def entitled(self, queue: str, seated: Sequence[Sharer]) -> set[str]:
@@ -156,7 +170,7 @@ class Queues:
                     return f"cap of {queue}"
                 if limit.get("perUser") is not None and part(own, *about) > limit["perUser"]:
                     return f"perUser of {queue}"
-            if self.named[queue].get("borrow") == "never" and not self.within_guarantee(queue, used):
+            if self.named[queue].get("borrow") == "never" and self.beyond(queue, group.use, used):
                 return f"{queue} never borrows"
         return self._not_lent(group, after)
 

@@ -313,6 +313,13 @@ def test_who_never_borrows() -> None:
     ]
 
 
+def test_who_never_borrows_may_have_too_much_of_something_else() -> None:
+    proud = policy(queue("a", limit("H100", guarantee=0), limit("A100", guarantee=4), borrow="never"))
+    running = user_of("old", "a", 2, on="n1")
+    assert seated(proud, running, user_of("new", "a", 4), new="n2") == []
+    assert len(seated(proud, running, user_of("new", "a", 1), new="n1")) == 1
+
+
 def test_who_never_lends() -> None:
     mean = policy(queue("a", limit("H100", guarantee=6), lend="never"), queue("b"))
     own = user_of("own", "a", 3, on="n1")

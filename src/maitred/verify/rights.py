@@ -199,7 +199,7 @@ def _judge_limits(books: Books) -> Iterator[Breach]:
                 used = total((books.use_of(name, before), added))
                 found |= dict.fromkeys(_over(name, rule.terms, used, added))
                 found |= dict.fromkeys(_over_by_user(books, name, [*before, *new], new))
-                if not rule.borrows and not books.rights.is_within(name, used) and any(added.values()):
+                if not rule.borrows and not books.rights.is_within(name, used, added):
                     words = "would have more than its guarantee, and borrows never"
                     found[breach(LIMITS, f"queue {name}", words)] = None
     yield from found
@@ -285,7 +285,7 @@ def _judge_reclaim(
     case, rights = books.case, books.rights
     own = [seat for seat in case.nominations if case.group_of[seat[0].key] is group]
     least = books.use_of(claimant, [*books.staying, *own])
-    before = books.use_of(owner, [*books.running, *case.binds])
+    before = books.use_of(owner, [*books.running, *case.binds, *case.nominations])
     less = rights.share(claimant, least, books.there) < rights.share(owner, before, books.there)
     if not rights.is_within(claimant, least):
         if not rights.by_share:
