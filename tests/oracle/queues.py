@@ -178,20 +178,23 @@ class Queues:
         """What queues that never lend have not used of their guarantees must still be free, unless the group
         is entitled beside them."""
         everything, path = plus(*(one.use for one in after)), self.path(group.queue)
-        for queue in self._lends_never():
-            beside = next((one for one in path if one not in self.path(queue)), "")
-            if not beside or self.within_guarantee(beside, self.used(beside, after)):
-                continue
+        lenders = [
+            queue
+            for queue in self._lends_never()
+            for beside in [one for one in path if one not in self.path(queue)][:1]
+            if not self.within_guarantee(beside, self.used(beside, after))
+        ]
+        for queue in lenders:
             for resource, pattern, _ in self.guarantees(queue):
-                kept = sum(self._idle(one, resource, pattern, after) for one in self._lends_never(path))
+                kept = sum(self._idle(one, resource, pattern, after) for one in lenders)
                 free = part(dict(self.there), resource, pattern) - part(everything, resource, pattern)
                 if part(group.use, resource, pattern) and kept and free < kept:
                     return f"{queue} never lends"
         return ""
 
-    def _lends_never(self, apart: Sequence[str] = ()) -> list[str]:
+    def _lends_never(self) -> list[str]:
         """Queues that never lend; what is kept for one is also kept for those below it."""
-        never = [name for name, one in self.named.items() if one.get("lend") == "never" and name not in apart]
+        never = [name for name, one in self.named.items() if one.get("lend") == "never"]
         return [name for name in never if not set(self.path(name)[:-1]) & set(never)]
 
     def _idle(self, queue: str, resource: str, pattern: str, groups: Sequence[Sharer]) -> int:

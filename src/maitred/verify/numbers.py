@@ -15,6 +15,7 @@ from .models import by_model
 from .objects import Node
 from .pods import Pod
 from .quantity import parse, units
+from .rights import is_bounded
 from .rules import Bind
 from .turns import bound_ahead, comes_after
 from .world import World
@@ -200,7 +201,12 @@ def judge_numbers(measure: Measure, blocker: Doc, first: bool) -> Iterator[str]:
     if check is not None:
         yield from check(measure, detail)
     calm = first and not measure.case.nominations and measure.verdict == "Waiting"
-    if calm and category in ("Priority", "Capacity", "Fragmentation") and measure.plain:
+    if (
+        calm
+        and not is_bounded(measure.case, measure.group)
+        and category in ("Priority", "Capacity", "Fragmentation")
+        and measure.plain
+    ):
         if category == "Priority" and not measure.fitted_before:
             yield "its quorum did not fit before this Plan's other binds either"
         if category != "Priority" and measure.fitted_before:

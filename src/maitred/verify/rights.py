@@ -235,7 +235,8 @@ def _judge_lending(books: Books) -> Iterator[Breach]:
         borrowers = [seat for seat in case.binds if _borrows_beside(books, name, seat[0])]
         for term in rights.guarantees(name) if borrowers else ():
             free = books.amount_there(term) - term.part(books.use(after))
-            idle = (term.guarantee or 0) - term.part(books.use_of(name, after))
+            promised = [*after, *case.nominations]
+            idle = (term.guarantee or 0) - term.part(books.use_of(name, promised))
             if term.part(books.use(borrowers)) > 0 and idle > 0 and free < idle:
                 words = (
                     f"lends never and has not used {idle} {term} of its guarantee; {max(0, free)} are left"
