@@ -141,16 +141,31 @@ class Queues:
         return max(parts, default=Fraction()) / Fraction(self.named[queue].get("weight", 1))
 
     def next(self, waiting: Sequence[Sharer], seated: Sequence[Sharer]) -> Sharer:
-        """The group whose turn it is; after it has had its seats, ask again."""
+        """The group whose turn it is; after it has had its seats, ask again.
+
+        Groups are compared where their branches part: first those within a branch, then the first of each.
+        What they are further down says nothing to groups of other branches.
+        """
+        return self._first(list(waiting), seated, 0)
+
+    def _first(self, waiting: Sequence[Sharer], seated: Sequence[Sharer], level: int) -> Sharer:
+        branches: dict[str, list[Sharer]] = {}
+        for group in waiting:
+            branches.setdefault("/".join(self.path(group.queue)[: level + 1]), []).append(group)
 
         def turn(group: Sharer) -> tuple[Any, ...]:
             path = self.path(group.queue)
-            borrows = [not self.would_be_entitled(group, queue, seated) for queue in path]
-            shares = [self.share(queue, seated) for queue in path]
-            # Queues are compared where their branches part: equal queues have equal shares.
-            return (borrows, -group.priority, shares, group.start, group.name)
+            borrows = [not self.would_be_entitled(group, queue, seated) for queue in path[: level + 1]]
+            share = self.share(path[level], seated) if level < len(path) else Fraction()
+            return (borrows, -group.priority, share, group.start, group.name)
 
-        return min(waiting, key=turn)
+        if all(len(self.path(group.queue)) <= level + 1 for group in waiting) and len(branches) == 1:
+            return min(waiting, key=turn)
+        return min((self._first_in(some, seated, level) for some in branches.values()), key=turn)
+
+    def _first_in(self, waiting: Sequence[Sharer], seated: Sequence[Sharer], level: int) -> Sharer:
+        leaf = all(len(self.path(group.queue)) == level + 1 for group in waiting)
+        return self._first(waiting, seated, level if leaf else level + 1)
 
     # -- admission -----------------------------------------------------------------------------------------
 

@@ -274,6 +274,24 @@ def test_the_order() -> None:
     assert order == ["entitled", "over", "urgent", "heavy", "light"]
 
 
+def test_the_order_in_a_tree() -> None:
+    """Where both borrow at the top, the priority decides, however deep their queues are."""
+    tree = Queues(
+        [
+            queue("top", limit(guarantee=1)),
+            queue("x", parent="top"),
+            queue("y", limit(guarantee=1), parent="top"),
+        ],
+        {("gpu", ""): 32},
+    )
+    deep, flat = gpus("deep", "x", 2, priority=10), gpus("flat", "default", 2, priority=5)
+    own = gpus("own", "y", 1, priority=0)
+    assert tree.next([flat, deep], []) is deep
+    # Within the top queue whoever is entitled goes first, and with the rest of it outside it.
+    assert tree.next([flat, deep, own], []) is own
+    assert tree.next([flat, deep, own], [gpus("old", "x", 1)]) is flat
+
+
 def test_limits() -> None:
     tree = Queues(
         [

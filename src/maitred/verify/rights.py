@@ -245,12 +245,13 @@ def _judge_lending(books: Books) -> Iterator[Breach]:
 
 
 def _borrows_beside(books: Books, lender: str, pod: Pod) -> bool:
-    """Whether a pod is in a queue that is beyond its guarantee, where its branch parts from the lender's."""
+    """Whether a pod is in a queue that is beyond its guarantee, where its branch parts from the lender's,
+    with its group alone: others may have been bound later."""
     queue, above = books.queue(pod), books.rights.chain(lender)
     beside = [name for name in books.rights.chain(queue) if name not in above] if queue else []
     if queue and not beside:
         return False
-    after = [*books.holding, *books.case.binds]
+    after = [*books.holding, *books.case.bound(books.case.group_of[pod.key])]
     return not beside or not books.rights.is_within(beside[0], books.use_of(beside[0], after))
 
 
