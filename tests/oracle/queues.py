@@ -143,29 +143,28 @@ class Queues:
     def next(self, waiting: Sequence[Sharer], seated: Sequence[Sharer]) -> Sharer:
         """The group whose turn it is; after it has had its seats, ask again.
 
-        Groups are compared where their branches part: first those within a branch, then the first of each.
-        What they are further down says nothing to groups of other branches.
+        Groups are compared where their branches part, as if one was to be evicted for the other: first those
+        within a branch, then the first of each. In one queue nobody is before a higher priority.
         """
-        return self._first(list(waiting), seated, 0)
+        return self._first(waiting, seated, 0)
 
     def _first(self, waiting: Sequence[Sharer], seated: Sequence[Sharer], level: int) -> Sharer:
         branches: dict[str, list[Sharer]] = {}
         for group in waiting:
-            branches.setdefault("/".join(self.path(group.queue)[: level + 1]), []).append(group)
+            branches.setdefault(self.path(group.queue)[level], []).append(group)
+        firsts = []
+        for queue, inside in branches.items():
+            if self.below(queue):
+                firsts.append(self._first(inside, seated, level + 1))
+            else:
+                firsts.append(min(inside, key=lambda group: (-group.priority, group.start, group.name)))
 
         def turn(group: Sharer) -> tuple[Any, ...]:
-            path = self.path(group.queue)
-            borrows = [not self.would_be_entitled(group, queue, seated) for queue in path[: level + 1]]
-            share = self.share(path[level], seated) if level < len(path) else Fraction()
-            return (borrows, -group.priority, share, group.start, group.name)
+            queue = self.path(group.queue)[level]
+            borrows = not self.would_be_entitled(group, queue, seated)
+            return (borrows, -group.priority, self.share(queue, seated), group.start, group.name)
 
-        if all(len(self.path(group.queue)) <= level + 1 for group in waiting) and len(branches) == 1:
-            return min(waiting, key=turn)
-        return min((self._first_in(some, seated, level) for some in branches.values()), key=turn)
-
-    def _first_in(self, waiting: Sequence[Sharer], seated: Sequence[Sharer], level: int) -> Sharer:
-        leaf = all(len(self.path(group.queue)) == level + 1 for group in waiting)
-        return self._first(waiting, seated, level if leaf else level + 1)
+        return min(firsts, key=turn)
 
     # -- admission -----------------------------------------------------------------------------------------
 

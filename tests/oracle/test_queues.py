@@ -292,6 +292,15 @@ def test_the_order_in_a_tree() -> None:
     assert tree.next([flat, deep, own], [gpus("old", "x", 1)]) is flat
 
 
+def test_the_order_in_a_queue() -> None:
+    """By priority alone, as for evictions: if the one that fits went first, it would take back the place that
+    it had to leave for the other, again and again."""
+    tree = Queues(TWO, {("gpu", ""): 8})
+    fits_in, large = gpus("fits", "a", 4, 1), gpus("large", "a", 12, 2, priority=1)
+    assert tree.cause(large, fits_in, [fits_in]) == "Preemption"
+    assert tree.next([fits_in, large], []) is large
+
+
 def test_limits() -> None:
     tree = Queues(
         [
