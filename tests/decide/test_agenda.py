@@ -9,14 +9,21 @@ from maitred.decide.agenda import RULE_OF_FIELD, RULES, Agenda, Turn, first_turn
 from maitred.model.policy import Rule
 from tests.support import snapshot_of
 
-BASE = first_turn("priority", 5, 100.0, "ns/m", place=1, measure=2.0)
+
+def in_queue(turn: Turn, *, borrows: bool = True, share: float = 0.5) -> Turn:
+    return turn._replace(borrows=(borrows,), shares=(share,))
+
+
+BASE = in_queue(first_turn("priority", 5, 100.0, "ns/m", place=1, measure=2.0))
 AHEAD: dict[Rule, Turn] = {
-    "priority": first_turn("priority", 6, 200.0, "ns/z", place=2, measure=3.0),
-    "rotation": first_turn("priority", 5, 200.0, "ns/z", place=0, measure=3.0),
-    "promised": first_turn("priority", 5, 200.0, "ns/z", place=1, measure=3.0, promised=True),
-    "measure": first_turn("priority", 5, 200.0, "ns/z", place=1, measure=1.0),
-    "age": first_turn("priority", 5, 99.0, "ns/z", place=1, measure=2.0),
-    "name": first_turn("priority", 5, 100.0, "ns/a", place=1, measure=2.0),
+    "entitled": in_queue(first_turn("priority", 4, 200.0, "ns/z", place=2, measure=3.0), borrows=False),
+    "priority": in_queue(first_turn("priority", 6, 200.0, "ns/z", place=2, measure=3.0)),
+    "rotation": in_queue(first_turn("priority", 5, 200.0, "ns/z", place=0, measure=3.0)),
+    "promised": in_queue(first_turn("priority", 5, 200.0, "ns/z", place=1, measure=3.0, promised=True)),
+    "fair-share": in_queue(first_turn("priority", 5, 200.0, "ns/z", place=1, measure=3.0), share=0.4),
+    "measure": in_queue(first_turn("priority", 5, 200.0, "ns/z", place=1, measure=1.0)),
+    "age": in_queue(first_turn("priority", 5, 99.0, "ns/z", place=1, measure=2.0)),
+    "name": in_queue(first_turn("priority", 5, 100.0, "ns/a", place=1, measure=2.0)),
 }
 """By each rule, a turn before BASE that comes after it by all later rules."""
 
@@ -58,6 +65,23 @@ def test_turns_are_handed_out_in_order_and_surplus_comes_after_all_quorums_of_it
             if turn_now in (high, old):
                 agenda.add(turn_now.surplus)
         assert taken == expected
+
+
+def test_a_turn_that_is_renewed_comes_when_it_is_due_by_then() -> None:
+    """Shares grow while others are seated: then whoever has less goes first, whatever was first before."""
+    trial, shares = Trial.of(snapshot_of([])), {"ns/a": 0.0, "ns/b": 0.0}
+
+    def renewed(turn: Turn, _: Trial) -> Turn:
+        return turn._replace(shares=(shares[turn.key],))
+
+    agenda, taken = Agenda(renewed), list[str]()
+    for number, created in enumerate((1.0, 2.0, 3.0)):
+        for key in shares:
+            agenda.add(first_turn("priority", 0, created, key, number=number))
+    while (turn := agenda.next(trial)) is not None:
+        taken.append(turn.key)
+        shares[turn.key] += 2.0 if turn.key == "ns/a" else 1.0
+    assert taken == ["ns/a", "ns/b", "ns/b", "ns/a", "ns/b", "ns/a"]
 
 
 def test_a_group_that_was_cut_off_goes_first_among_its_equals_but_its_surplus_does_not() -> None:

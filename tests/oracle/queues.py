@@ -233,7 +233,8 @@ class Queues:
             return ""
         if self.would_be_entitled(claimant, own, [one for one in seated if one is not victim]):
             return "Reclaim"
-        if self.fair and self.share(own, [*seated, claimant]) < self.share(other, seated):
+        least = victim.priority <= claimant.priority
+        if self.fair and least and self.share(own, [*seated, claimant]) < self.share(other, seated):
             return "Reclaim"
         return lower
 

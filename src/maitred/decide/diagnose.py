@@ -351,7 +351,9 @@ class Diagnosis:
         return found or []
 
     def _nearest(self, ask: Ask, lift: Lift = frozenset()) -> Assignment:
-        """As many members as can be seated together now."""
+        """As many members as can be seated together now, as far as there is room: what limits of queues leave
+        of that is said where they are in the way."""
+        ask = replace(ask, account=NO_ACCOUNT)
         asks, parts = [replace(ask, need=1)], ask.parts
         if parts is not None and parts.needs_everyone() and not parts.has_wishes():
             asks = [replace(ask, need=1, parts=None)]  # whichever they are

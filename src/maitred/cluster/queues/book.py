@@ -33,14 +33,14 @@ class Limit:
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class QueueAccount:
     queue: int
     user: str
     rows: Rows
     """Where it counts."""
 
 
-OUTSIDE = Account(NO_QUEUE, "", np.zeros(1, dtype=np.intp))
+OUTSIDE = QueueAccount(NO_QUEUE, "", np.zeros(1, dtype=np.intp))
 """Of pods that are in no queue: they count only among all there are."""
 
 
@@ -95,7 +95,7 @@ class QueueBook:
             self.accounts.append(self._opened(queue, payer.user))
         return known
 
-    def _opened(self, queue: int, user: str) -> Account:
+    def _opened(self, queue: int, user: str) -> QueueAccount:
         chain = self.tree.chain[queue]
         rows = [0, *map(self.row, chain)]
         limited = (one for one in chain if any(b.per_user is not None for b in self.tree.bounds[one]))
@@ -105,7 +105,7 @@ class QueueBook:
                 place = self._row_of_user[one, user] = self.height
                 self.height += 1
             rows.append(place)
-        return Account(queue, user, np.array(rows, dtype=np.intp))
+        return QueueAccount(queue, user, np.array(rows, dtype=np.intp))
 
     def row_of_user(self, queue: int, user: str) -> int | None:
         return self._row_of_user.get((queue, user))
@@ -172,7 +172,7 @@ class QueueBook:
         found = np.zeros((len(pods), len(self.tree.resources), len(self.models)), dtype=np.int64)
         models = self.model_of(snapshot.nodes)[bound.node[pods]]
         found[np.arange(len(pods)), :, models] = amounts
-        return found.reshape(len(pods), -1)
+        return found.reshape(len(pods), self.kinds)
 
     def in_rows(self, accounts: Codes, amounts: Ints) -> Ints:
         """Amounts of some accounts, where they count."""
@@ -235,14 +235,14 @@ class QueueBook:
 
     def share(self, queue: int, used: Ints) -> float:
         """The largest part that so much is of anything there is, over the weight of the queue."""
-        of_resources = used.reshape(len(self.tree.resources), -1).sum(axis=1)
+        of_resources = used.reshape(-1, len(self.models)).sum(axis=1)
         parts = of_resources / np.maximum(self._in_all, 1)
         weight: float = self.tree.queues[queue].weight
         return float(parts.max(initial=0.0)) / weight
 
     @cached_property
     def _in_all(self) -> Ints:
-        found: Ints = self.hardware.reshape(len(self.tree.resources), -1).sum(axis=1)
+        found: Ints = self.hardware.reshape(-1, len(self.models)).sum(axis=1)
         return found
 
     @cached_property

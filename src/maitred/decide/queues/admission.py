@@ -40,7 +40,7 @@ class Excess:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ModelChoice:
     """What a group may look for, and where."""
 
     ask: Ask
@@ -56,7 +56,7 @@ def is_limited(trial: Trial, ask: Ask, waiver: Waiver = FULL_RULES) -> bool:
     return trial.queues is not None and ask.account != NO_ACCOUNT and "Quota" not in waiver.lift
 
 
-def choices(use: QueueUse, ask: Ask, policy: Policy) -> Iterator[Choice]:
+def choices(use: QueueUse, ask: Ask, policy: Policy) -> Iterator[ModelChoice]:
     """The models that the group may use now, the one that it should use first, first."""
     for choice in models_for(use, ask, policy):
         most = _admitted(use, ask, choice.model)
@@ -121,27 +121,30 @@ def narrowed(use: QueueUse, ask: Ask, policy: Policy) -> Iterator[tuple[Ask, Int
 # -- which models --------------------------------------------------------------------------------------
 
 
-def models_for(use: QueueUse, ask: Ask, policy: Policy) -> list[Choice]:
+def models_for(use: QueueUse, ask: Ask, policy: Policy) -> list[ModelChoice]:
     """Where members of one gang are together on devices of one model, and the model; in the order in which
     its queue prefers them."""
     resources = {name for shape in ask.distinct for name, _ in use.load.needs(shape).requests}
     devices = sorted(name for name in resources if is_device(policy, name))
-    one_by_one = len(ask.shapes) + len(ask.seated) == 1 and not _by_model(use, ask, resources)
-    if not devices or ask.any_model or one_by_one:
-        return [Choice(ask)]
+    if not devices:
+        return [ModelChoice(ask)]
     there = _models_with(use, devices)
+    if len(there) == 1:
+        return [ModelChoice(ask, model=there[0])]
+    one_by_one = len(ask.shapes) + len(ask.seated) == 1 and not _by_model(use, ask, resources)
+    if not there or ask.any_model or one_by_one:
+        return [ModelChoice(ask)]
     if ask.seated:
         there = sorted({int(model) for model in use.models[ask.anchors()]})
         if len(there) > 1:
-            return [Choice(ask)]  # they were seated before there were queues
-    if len(there) < 2 and not ask.seated:
-        return [Choice(ask, model=model) for model in there] or [Choice(ask)]
-    return [Choice(ask, use.models == model, model) for model in _preferred(use, ask, there)]
+            return [ModelChoice(ask)]  # they were seated before there were queues
+    return [ModelChoice(ask, use.models == model, model) for model in _preferred(use, ask, there)]
 
 
 def _by_model(use: QueueUse, ask: Ask, resources: set[str]) -> bool:
     """Whether a limit speaks of devices of one model that the group may use."""
-    limits = (limit for queue in _chain(use, ask.account) for limit in use.book.limits[queue])
+    own = (limit for queue in _chain(use, ask.account) for limit in use.book.limits[queue])
+    limits = (*own, *use.book.not_lent)
     return any(one.bounds.model != EVERY_MODEL and one.bounds.resource in resources for one in limits)
 
 
@@ -214,7 +217,7 @@ def _amounts_of_seats(use: QueueUse, ask: Ask, found: Assignment) -> Ints:
     models = use.models[[row for _, row in found]]
     of_members = np.array([use.book.amounts_of_shape(ask.shapes[member]) for member, _ in found])
     amounts[np.arange(len(found)), :, models] = of_members
-    return amounts.reshape(len(found), -1)
+    return amounts.reshape(len(found), use.book.kinds)
 
 
 # -- limits --------------------------------------------------------------------------------------------

@@ -65,11 +65,14 @@ class QueueRights:
                 continue
             level = _parting(chain, self.tree.chain[other])
             theirs = (standings.queue == other) & standings.borrowed[level]
-            if not borrows[level] or self._has_less(chain[level], self.tree.chain[other][level], amounts):
+            if not borrows[level]:
                 reclaimed |= theirs
-            else:
-                preempted |= theirs & lower
+                continue
+            if self._has_less(chain[level], self.tree.chain[other][level], amounts):
+                reclaimed |= theirs & (evictable.priority <= rank.priority)
+            preempted |= theirs & lower
         reclaimed &= evictable.removable(schedulers)
+        preempted &= ~reclaimed
         until = np.where(reclaimed, self._lent_until, evictable.protected_until)
         return Yielding(preempted | reclaimed, until, self._rule(reclaimed, chain, borrows))
 
@@ -88,13 +91,15 @@ class QueueRights:
         return np.where(least == 0, 0, waits)
 
     def _rule(self, reclaimed: Mask, chain: tuple[int, ...], borrows: tuple[bool, ...]) -> Rule:
+        book, used = self.use.book, self.use.now.copy()  # before anybody leaves
+
         def rule(pod: int) -> tuple[EvictionCause, str]:
             if not reclaimed[pod]:
                 return "Preemption", ""
             theirs = self.tree.chain[int(self.standings.queue[pod])]
             level = _parting(chain, theirs)
             words = share_words if borrows[level] else lent_words
-            return "Reclaim", words(self.use, chain[level], theirs[level])
+            return "Reclaim", words(book, used, chain[level], theirs[level])
 
         return rule
 

@@ -5,6 +5,8 @@ from collections import Counter
 import numpy as np
 
 from maitred.cluster.journal import Rows
+from maitred.cluster.nodes import Ints
+from maitred.cluster.queues.book import QueueBook
 from maitred.cluster.queues.tree import Bounds
 from maitred.cluster.queues.use import QueueUse
 from maitred.cluster.snapshot import NO_GROUP
@@ -121,28 +123,27 @@ def _group_of(use: QueueUse, pod: int) -> str:
 # -- what is taken back ----------------------------------------------------------------------------------
 
 
-def lent_words(use: QueueUse, own: int, other: int) -> str:
-    """Whose guarantee it is, and how much was borrowed."""
-    mine, theirs = use.book.tree.queues[own].name, use.book.tree.queues[other].name
-    bounds, used = _most_beyond(use, other)
+def lent_words(book: QueueBook, used: Ints, own: int, other: int) -> str:
+    """Whose guarantee it is, and how much was borrowed. `used` is what all rows used before."""
+    mine, theirs = book.tree.queues[own].name, book.tree.queues[other].name
+    bounds, amount = _most_beyond(book, used[book.row(other)], other)
     what, guaranteed = named(bounds), text(bounds.resource, bounds.guarantee or 0)
     return (
         f"it was lent: queue {mine} asks for no more than it is guaranteed, and queue {theirs} has "
-        f"{text(bounds.resource, used)} {what}, of which {guaranteed} are guaranteed to it"
+        f"{text(bounds.resource, amount)} {what}, of which {guaranteed} are guaranteed to it"
     )
 
 
-def share_words(use: QueueUse, own: int, other: int) -> str:
-    queues = use.book.tree.queues
-    return (
-        f"fair share: queue {queues[own].name} has {use.share(own):.3f} of the cluster by its weight, queue "
-        f"{queues[other].name} {use.share(other):.3f}"
+def share_words(book: QueueBook, used: Ints, own: int, other: int) -> str:
+    mine, theirs = (
+        f"queue {book.tree.queues[one].name} has {book.share(one, used[book.row(one)]):.3f}"
+        for one in (own, other)
     )
+    return f"fair share: {mine} of the cluster by its weight, {theirs}"
 
 
-def _most_beyond(use: QueueUse, queue: int) -> tuple[Bounds, int]:
+def _most_beyond(book: QueueBook, used: Ints, queue: int) -> tuple[Bounds, int]:
     """Of what a queue has most beyond its guarantee, and how much it has of that."""
-    book, used = use.book, use.of_queue(queue)
     guaranteed = [
         (int(used[one.kinds].sum()), one.bounds)
         for one in book.limits[queue]

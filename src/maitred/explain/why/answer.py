@@ -103,7 +103,7 @@ class Earlier(Record, frozen=True):
     priority: int
 
 
-class Queue(Record, frozen=True):
+class OrderPlace(Record, frozen=True):
     turn: int
     """Its place in the order of turns, from 1."""
     of: int
@@ -202,7 +202,7 @@ class Why(Record, frozen=True):
     nearest: Nearest | None = None
     """For members that wait for room."""
     remedies: tuple[Remedy, ...] = ()
-    queue: Queue | None = None
+    queue: OrderPlace | None = None
     preemption: PreemptionAnswer | None = None
     waited: Waited | None = None
     estimate: Estimate | None = None

@@ -5,13 +5,13 @@ from collections import Counter
 from maitred.decide.agenda import RULES, Turn, rule_between
 from maitred.decide.record import TriedGroup
 from maitred.explain.cycle import ExplainedCycle
-from maitred.explain.why.answer import Earlier, Queue
+from maitred.explain.why.answer import Earlier, OrderPlace
 from maitred.model.plan import Verdict
 
 MOST_NAMED = 5
 
 
-def queue_of(cycle: ExplainedCycle, asked: TriedGroup) -> Queue | None:
+def queue_of(cycle: ExplainedCycle, asked: TriedGroup) -> OrderPlace | None:
     """None if it has no turn: it is not valid, or may not start yet."""
     if asked.blocked:
         return None
@@ -26,7 +26,7 @@ def queue_of(cycle: ExplainedCycle, asked: TriedGroup) -> Queue | None:
     promised = [one for one in ahead if one[1].promised and not one[1].seated]
     waiting = [one for one in ahead if not (one[1].seated or one[1].promised)]
     rules = Counter(rule_between(turn, own) for turn, _, _ in ahead)
-    return Queue(
+    return OrderPlace(
         turn=len(ahead) + 1,
         of=len(turns) + 1,
         waiting=len(waiting),

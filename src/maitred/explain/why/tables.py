@@ -10,9 +10,9 @@ from maitred.explain.why.answer import (
     Comparison,
     EvictionAnswer,
     Nearest,
+    OrderPlace,
     PodEviction,
     PreemptionAnswer,
-    Queue,
     RankAnswer,
     Waited,
     Why,
@@ -110,7 +110,7 @@ def waited_words(waited: Waited) -> str:
     return f"{lasting(waited.seconds)}, since {waited.since}{by}"
 
 
-def queue_words(queue: Queue) -> str:
+def queue_words(queue: OrderPlace) -> str:
     if queue.turn == 1:
         return f"first of {counted(queue.of, 'group')}"
     rules = ", ".join(f"{count} {WORDS[rule].ahead}" for rule, count in queue.rules.items())
@@ -197,7 +197,7 @@ def nearest_rows(nearest: Nearest) -> Rows:
     return rows
 
 
-def ahead_rows(queue: Queue) -> Rows:
+def ahead_rows(queue: OrderPlace) -> Rows:
     rows: Rows = []
     for one in queue.first:
         verdict = Text(one.verdict, STYLES[one.verdict])

@@ -1,0 +1,278 @@
+"""Rights of queues, over small random clusters: the engine against the oracle, the checker on its Plans."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+
+from maitred.cluster.account import NO_ACCOUNT
+from maitred.cluster.queues.book import in_queues
+from maitred.cluster.snapshot import Snapshot
+from maitred.cluster.trial import Trial
+from maitred.decide.ask import ask_of
+from maitred.decide.preemption.evictable import EvictablePods
+from maitred.decide.queues.admission import first_excess, narrowed
+from maitred.decide.queues.rights import QueueRights
+from maitred.decide.queues.standings import Standings
+from maitred.model.meta import Timestamp
+from maitred.model.priority import Rank
+from maitred.verify import verify
+from tests.oracle.builders import GPU, Obj, gang, moment, namespace, node, pod
+from tests.oracle.effort import examples
+from tests.oracle.queues import Queues, Sharer
+from tests.support import NOON, decide, policy_of, snapshot_of
+
+MODEL = "nvidia.com/gpu.product"
+MODELS = ("H100", "A100")
+FLAT: tuple[Obj, ...] = ({"name": "a"}, {"name": "b"}, {"name": "c"})
+DEEP: tuple[Obj, ...] = (
+    {"name": "top"},
+    {"name": "a", "parent": "top"},
+    {"name": "b", "parent": "top"},
+    {"name": "c"},
+)
+LEAVES = ("a", "b", "c", "default")
+STARTED = 86_400 * 29
+
+
+@dataclass(frozen=True)
+class Team:
+    """A group: what each of its members takes, and where they are; nowhere if it waits."""
+
+    name: str
+    queue: str
+    devices: int
+    members: int
+    priority: int
+    nodes: tuple[str, ...] = ()
+    user: str = ""
+    promised: tuple[str, ...] = ()
+    """Nodes that its members are nominated to."""
+
+    def pods(self, place: int) -> list[Obj]:
+        made = []
+        for member in range(self.members):
+            marks = {"maitred.dev/queue": self.queue} if self.queue != "default" else {}
+            marks |= {"maitred.dev/user": self.user} if self.user and self.members == 1 else {}
+            if self.members > 1:
+                marks |= gang(self.name, self.members)
+            where = self.nodes[member] if self.nodes else None
+            body = pod(
+                f"{self.name}-{member}" if self.members > 1 else self.name,
+                gpu=self.devices,
+                annotations=marks,
+                priority=self.priority,
+                node=where,
+                created=STARTED + place,
+                where={MODEL: "H100"} if self.name.startswith("h") else None,
+            )
+            if where:
+                body["status"]["startTime"] = moment(STARTED + place)
+            elif self.promised:
+                body["status"]["nominatedNodeName"] = self.promised[member]
+            made.append(body)
+        return made
+
+
+@dataclass(frozen=True)
+class World:
+    queues: list[Obj]
+    fair: bool
+    nodes: dict[str, tuple[str, int]]
+    """The model of each, and how many devices it has."""
+    teams: tuple[Team, ...]
+
+    @property
+    def policy(self) -> Obj:
+        return {
+            "apiVersion": "maitred.dev/v1alpha1",
+            "kind": "Policy",
+            "queues": self.queues,
+            "fairShare": {"reclaim": self.fair},
+        }
+
+    def objects(self) -> list[Obj]:
+        objects = [namespace("default")]
+        for name, (model, devices) in self.nodes.items():
+            objects.append(node(name, gpu=devices, labels={MODEL: model}))
+        for place, team in enumerate(self.teams):
+            objects += team.pods(place)
+        return objects
+
+    def oracle(self) -> Queues:
+        there = dict[tuple[str, str], int]()
+        for model, devices in self.nodes.values():
+            there[GPU, model] = there.get((GPU, model), 0) + devices
+        return Queues(self.queues, there, self.fair)
+
+    def seated(self) -> list[Sharer]:
+        return [self.sharer(place) for place, team in enumerate(self.teams) if team.nodes]
+
+    def sharer(self, place: int, model: str = "") -> Sharer:
+        team, use = self.teams[place], dict[tuple[str, str], int]()
+        for where in team.nodes or [""] * team.members:
+            key = GPU, self.nodes[where][0] if where else model
+            use[key] = use.get(key, 0) + team.devices
+        user = team.user if team.members == 1 else ""
+        return Sharer(f"default/{team.name}", team.queue, use, team.priority, place, user)
+
+    def snapshot(self) -> Snapshot:
+        return in_queues(snapshot_of(self.objects(), self.policy), policy_of(self.policy), None)
+
+
+@st.composite
+def limits(draw: DrawFn, models: int) -> list[Obj]:
+    """At most one of all devices, and one of a model."""
+    found = list[Obj]()
+    for model in ("*", "H100")[: 1 + (models > 1)]:
+        if draw(st.booleans()):
+            limit: Obj = {"resource": GPU, **({} if model == "*" else {"model": model})}
+            guarantee = draw(st.none() | st.integers(0, 6))
+            cap = draw(st.none() | st.integers(guarantee or 0, 10))
+            user = draw(st.none() | st.none() | st.integers(0, 4))
+            sizes = {"guarantee": guarantee, "cap": cap, "perUser": user}
+            found.append(limit | {name: size for name, size in sizes.items() if size is not None})
+    return found
+
+
+@st.composite
+def worlds(draw: DrawFn) -> World:
+    models = draw(st.integers(1, 2))
+    nodes = {
+        f"n{number}": (MODELS[number % models], draw(st.integers(1, 6)))
+        for number in range(draw(st.integers(1, 4)))
+    }
+    queues = []
+    for queue in draw(st.sampled_from([FLAT, DEEP])):
+        body = {**queue, "limits": draw(limits(models)), "weight": draw(st.sampled_from([1, 1, 2, 3]))}
+        body |= {name: "never" for name in ("borrow", "lend") if not draw(st.integers(0, 5))}
+        queues.append(body)
+    free = {name: devices for name, (_, devices) in nodes.items()}
+    teams = list[Team]()
+    for number in range(draw(st.integers(1, 7))):
+        team = Team(
+            draw(st.sampled_from("gh")) + str(number) if models > 1 else f"g{number}",
+            draw(st.sampled_from(LEAVES)),
+            draw(st.integers(1, 3)),
+            draw(st.sampled_from([1, 1, 2, 3])),
+            draw(st.sampled_from([0, 0, 0, 5, 9])),
+            user=draw(st.sampled_from(["", "ann"])),
+        )
+        homes = _homes(team, nodes, free) if draw(st.booleans()) else ()
+        teams.append(replace(team, nodes=homes))
+    return World(queues, draw(st.booleans()), nodes, tuple(teams))
+
+
+def _homes(team: Team, nodes: dict[str, tuple[str, int]], free: dict[str, int]) -> tuple[str, ...]:
+    """Nodes of one model with room for all members; none if there are none."""
+    for model in MODELS:
+        left, homes = dict(free), list[str]()
+        for name in [one for one in nodes if nodes[one][0] == model] * team.members:
+            if left[name] >= team.devices and len(homes) < team.members:
+                left[name] -= team.devices
+                homes.append(name)
+        if len(homes) == team.members:
+            free.update(left)
+            return tuple(homes)
+    return ()
+
+
+def now() -> int:
+    return round(msgspec.convert(NOON, Timestamp).timestamp() * 1000)
+
+
+@given(worlds())
+@examples(300)
+def test_who_is_entitled_at_every_level_is_as_the_rules_say(world: World) -> None:
+    snapshot, oracle = world.snapshot(), world.oracle()
+    book = snapshot.book
+    assert book is not None
+    standings = Standings(book, EvictablePods(snapshot, policy_of(world.policy), now()))
+    names = _teams_of(snapshot)
+    for queue, chain in enumerate(book.tree.chain):
+        name, level = book.tree.queues[queue].name, len(chain) - 1
+        inside = [one >= 0 and queue in book.tree.chain[one] for one in standings.queue.tolist()]
+        entitled = {
+            team
+            for team, there, borrowed in zip(names, inside, standings.borrowed[level], strict=True)
+            if there and not borrowed
+        }
+        assert entitled == oracle.entitled(name, world.seated()), name
+
+
+@given(worlds())
+@examples(300)
+def test_who_is_admitted_and_who_yields_is_as_the_rules_say(world: World) -> None:
+    """For every group that waits, on devices of each model; `among` others, only those who are there."""
+    snapshot, oracle, policy = world.snapshot(), world.oracle(), policy_of(world.policy)
+    trial, names, seated = Trial.of(snapshot), _teams_of(snapshot), world.seated()
+    use, places = trial.queues, {f"default/{team.name}": place for place, team in enumerate(world.teams)}
+    assert use is not None
+    standings = Standings(use.book, EvictablePods(snapshot, policy, now()))
+    rights = QueueRights(use, standings, policy, by_rank=True)
+    for view in snapshot.groups:
+        assert view.account != NO_ACCOUNT
+        ask = ask_of(view)
+        for one, amounts in narrowed(use, ask, policy):
+            models = {
+                world.nodes[name][0] for name, row in snapshot.nodes.rows.items() if row not in one.closed
+            }
+            if len(models) > 1:
+                continue  # which of them it will be is not known yet
+            claimant = world.sharer(places[view.group.key], models.pop())
+            excess = first_excess(use, ask.account, amounts)
+            assert (excess is None) == (oracle.refusal(claimant, seated) == ""), view.group.key
+            found = rights.over(ask.account, amounts, Rank(claimant.priority), view.pending_schedulers)
+            causes = {names[pod]: found.rule(pod)[0] for pod in np.flatnonzero(found.pods).tolist()}
+            assert causes == oracle.evictable(claimant, seated), view.group.key
+
+
+@given(worlds())
+@examples(300)
+def test_no_plan_breaks_a_law_of_queues(world: World) -> None:
+    plan = decide(world.objects(), world.policy)
+    assert verify(world.objects(), plan, world.policy) == []
+
+
+@given(worlds())
+@examples(150)
+def test_law_6_queues_do_not_take_from_each_other_for_ever(world: World) -> None:
+    """Nothing arrives but what is made anew: a fixed point is reached."""
+    teams = {f"default/{team.name}": team for team in world.teams}
+    for _ in range(4 * len(teams) + 4):
+        objects = replace(world, teams=tuple(teams.values())).objects()
+        plan = decide(objects, world.policy)
+        gone = {one["group"] or one["pod"] for one in plan["evictions"]}
+        bound, promised = _by_group(plan["binds"]), _by_group(plan["nominations"])
+        if not gone and not bound:
+            return
+        for name, team in teams.items():
+            stays = () if name in gone else team.nodes
+            teams[name] = replace(team, nodes=stays, promised=promised.get(name, ()))
+        for name, places in bound.items():
+            if len(places) == teams[name].members:
+                teams[name] = replace(teams.pop(name), nodes=places)  # started after all others
+    raise AssertionError("queues take from each other for ever")
+
+
+def _by_group(binds: list[Any]) -> dict[str, tuple[str, ...]]:
+    """The nodes of the members of each group, in their order."""
+    found = dict[str, tuple[str, ...]]()
+    for bind in sorted(binds, key=lambda one: str(one["pod"])):
+        found[bind["group"]] = (*found.get(bind["group"], ()), bind["node"])
+    return found
+
+
+def _teams_of(snapshot: Snapshot) -> list[str]:
+    """The group of each pod on a node."""
+    names = []
+    for number, occupant in zip(
+        snapshot.bound.group.tolist(), snapshot.bound.occupants.tolist(), strict=True
+    ):
+        seated = snapshot.seated[number] if number >= 0 else None
+        names.append(occupant.key if seated is None else seated.group.key)
+    return names
