@@ -290,7 +290,10 @@ def _judge_reclaim(
     before = books.use_of(owner, [*books.running, *case.binds, *case.nominations])
     less = rights.share(claimant, least, books.there) < rights.share(owner, before, books.there)
     if not rights.is_within(claimant, least):
-        if not rights.by_share:
+        rank = standing(case.cluster, case.leaf_of[eviction.pod.key], eviction.pod)
+        if rights.by_share and rank is not None and group.rank is not None and rank > group.rank:
+            yield f"reclaimed by fair share for {group.key} of priority {group.rank}, and it has {rank}"
+        elif not rights.by_share:
             yield f"reclaimed for {group.key}, but with it queue {claimant} has more than its guarantee"
         elif not less:
             yield f"reclaimed for {group.key}, but then {claimant} has no smaller share than {owner} had"
