@@ -5,13 +5,25 @@ from itertools import permutations
 import pytest
 
 from maitred.cluster.trial import Trial
-from maitred.decide.agenda import RULE_OF_FIELD, RULES, Agenda, Turn, first_turn, rule_between
+from maitred.decide.agenda import (
+    RULE_OF_FIELD,
+    RULES,
+    Agenda,
+    Branch,
+    Turn,
+    as_compared,
+    first_turn,
+    goes_before,
+    rule_between,
+)
 from maitred.model.policy import Rule
 from tests.support import snapshot_of
 
 
 def in_queue(turn: Turn, *, borrows: bool = True, share: float = 0.5) -> Turn:
-    return turn._replace(borrows=(borrows,), shares=(share,))
+    """One beside BASE, and BASE itself in a queue of its own."""
+    queue = 0 if turn.key == "ns/m" else 1
+    return turn._replace(branches=(Branch(queue, borrows, share),))
 
 
 BASE = in_queue(first_turn("priority", 5, 100.0, "ns/m", place=1, measure=2.0))
@@ -31,11 +43,13 @@ AHEAD: dict[Rule, Turn] = {
 @pytest.mark.parametrize("rule", RULES)
 def test_the_first_rule_in_which_turns_differ_decides(rule: Rule) -> None:
     ahead = AHEAD[rule]
-    assert ahead < BASE
+    assert goes_before(ahead, BASE)
+    assert not goes_before(BASE, ahead)
     assert rule_between(ahead, BASE) == rule_between(BASE, ahead) == rule
-    assert ahead.by(rule) < BASE.by(rule)
+    mine, theirs = as_compared(ahead, BASE)
+    assert mine.by(rule) < theirs.by(rule)
     earlier = RULES[: RULES.index(rule)]
-    assert all(ahead.by(one) == BASE.by(one) for one in earlier)
+    assert all(mine.by(one) == theirs.by(one) for one in earlier)
 
 
 def test_every_field_of_a_turn_belongs_to_a_rule() -> None:
@@ -65,23 +79,6 @@ def test_turns_are_handed_out_in_order_and_surplus_comes_after_all_quorums_of_it
             if turn_now in (high, old):
                 agenda.add(turn_now.surplus)
         assert taken == expected
-
-
-def test_a_turn_that_is_renewed_comes_when_it_is_due_by_then() -> None:
-    """Shares grow while others are seated: then whoever has less goes first, whatever was first before."""
-    trial, shares = Trial.of(snapshot_of([])), {"ns/a": 0.0, "ns/b": 0.0}
-
-    def renewed(turn: Turn, _: Trial) -> Turn:
-        return turn._replace(shares=(shares[turn.key],))
-
-    agenda, taken = Agenda(renewed), list[str]()
-    for number, created in enumerate((1.0, 2.0, 3.0)):
-        for key in shares:
-            agenda.add(first_turn("priority", 0, created, key, number=number))
-    while (turn := agenda.next(trial)) is not None:
-        taken.append(turn.key)
-        shares[turn.key] += 2.0 if turn.key == "ns/a" else 1.0
-    assert taken == ["ns/a", "ns/b", "ns/b", "ns/a", "ns/b", "ns/a"]
 
 
 def test_a_group_that_was_cut_off_goes_first_among_its_equals_but_its_surplus_does_not() -> None:

@@ -113,6 +113,18 @@ def nested(parent: str, *children: str) -> str:
             "queues[0].limits[0].guarantee: 8 is less than the 9 that is guaranteed below it: team-0 9",
         ),
         (
+            nested("model: H100, guarantee: 8", "model: A100, guarantee: 1"),
+            "queues[1].limits[0].guarantee: is not part of what top is guaranteed, which has none on A100;",
+        ),
+        (
+            nested("model: H100, guarantee: 8", "guarantee: 1"),
+            "queues[1].limits[0].guarantee: is not part of what top is guaranteed, which has none on all",
+        ),
+        (
+            nested("model: H100, guarantee: 8", "model: H100-NVL, guarantee: 5", "model: H100, guarantee: 4"),
+            "queues[0].limits[0].guarantee: 8 is less than the 9 that is guaranteed below it: team-0 5,",
+        ),
+        (
             nested("cap: 8", "guarantee: 5", "guarantee: 4"),
             "queues[0].limits[0].cap: 8 is less than the 9 that is guaranteed below it",
         ),
@@ -133,7 +145,8 @@ def test_queues_that_are_refused(text: str, message: str) -> None:
         "queues: [{name: a, limits: [{resource: cpu, cap: 1500m}, {resource: hugepages-2Mi, cap: 1Gi}]}]",
         nested("guarantee: 9, cap: 20", "guarantee: 5; model: H100, cap: 20", "guarantee: 4"),
         nested("guarantee: 8", "model: H100, guarantee: 8; model: H100-NVL, guarantee: 4"),
-        nested("model: H100, guarantee: 8", "model: A100, guarantee: 9"),
+        nested("model: H100, guarantee: 8", "model: H100-NVL, guarantee: 4", "model: H100, guarantee: 4"),
+        nested("model: H100, cap: 8", "model: A100, guarantee: 9"),
         "queues: [{name: a, priorities: {least: 4, most: 4}, minRuntime: 30m}]",
     ],
 )

@@ -92,6 +92,20 @@ class Queues:
                 return False
         return all(part(use, resource, pattern) <= most for resource, pattern, most in guarantees)
 
+    def beyond(self, queue: str, asked: Use, used: Use) -> bool:
+        """Whether something that is asked for is part of what a queue uses beyond its guarantee."""
+        guarantees = self.guarantees(queue)
+        unspoken = any(
+            amount
+            and key[0] in self.limited
+            and not any(g[0] == key[0] and fits(g[1], key[1]) for g in guarantees)
+            for key, amount in asked.items()
+        )
+        return unspoken or any(
+            part(asked, resource, pattern) and part(used, resource, pattern) > most
+            for resource, pattern, most in guarantees
+        )
+
     # -- entitled and borrowed -----------------------------------------------------------------------------
 
     def entitled(self, queue: str, seated: Sequence[Sharer]) -> set[str]:
@@ -127,16 +141,30 @@ class Queues:
         return max(parts, default=Fraction()) / Fraction(self.named[queue].get("weight", 1))
 
     def next(self, waiting: Sequence[Sharer], seated: Sequence[Sharer]) -> Sharer:
-        """The group whose turn it is; after it has had its seats, ask again."""
+        """The group whose turn it is; after it has had its seats, ask again.
+
+        Groups are compared where their branches part, as if one was to be evicted for the other: first those
+        within a branch, then the first of each. In one queue nobody is before a higher priority.
+        """
+        return self._first(waiting, seated, 0)
+
+    def _first(self, waiting: Sequence[Sharer], seated: Sequence[Sharer], level: int) -> Sharer:
+        branches: dict[str, list[Sharer]] = {}
+        for group in waiting:
+            branches.setdefault(self.path(group.queue)[level], []).append(group)
+        firsts = []
+        for queue, inside in branches.items():
+            if self.below(queue):
+                firsts.append(self._first(inside, seated, level + 1))
+            else:
+                firsts.append(min(inside, key=lambda group: (-group.priority, group.start, group.name)))
 
         def turn(group: Sharer) -> tuple[Any, ...]:
-            path = self.path(group.queue)
-            borrows = [not self.would_be_entitled(group, queue, seated) for queue in path]
-            shares = [self.share(queue, seated) for queue in path]
-            # Queues are compared where their branches part: equal queues have equal shares.
-            return (borrows, -group.priority, shares, group.start, group.name)
+            queue = self.path(group.queue)[level]
+            borrows = not self.would_be_entitled(group, queue, seated)
+            return (borrows, -group.priority, self.share(queue, seated), group.start, group.name)
 
-        return min(waiting, key=turn)
+        return min(firsts, key=turn)
 
     # -- admission -----------------------------------------------------------------------------------------
 
@@ -156,7 +184,7 @@ class Queues:
                     return f"cap of {queue}"
                 if limit.get("perUser") is not None and part(own, *about) > limit["perUser"]:
                     return f"perUser of {queue}"
-            if self.named[queue].get("borrow") == "never" and not self.within_guarantee(queue, used):
+            if self.named[queue].get("borrow") == "never" and self.beyond(queue, group.use, used):
                 return f"{queue} never borrows"
         return self._not_lent(group, after)
 
@@ -164,20 +192,24 @@ class Queues:
         """What queues that never lend have not used of their guarantees must still be free, unless the group
         is entitled beside them."""
         everything, path = plus(*(one.use for one in after)), self.path(group.queue)
-        for queue in self._lends_never():
-            beside = next((one for one in path if one not in self.path(queue)), "")
-            if not beside or self.within_guarantee(beside, self.used(beside, after)):
-                continue
+        lenders = [
+            queue
+            for queue in self._lends_never(path)
+            for beside in [one for one in path if one not in self.path(queue)][:1]
+            if not self.within_guarantee(beside, self.used(beside, after))
+        ]
+        for queue in lenders:
             for resource, pattern, _ in self.guarantees(queue):
-                kept = sum(self._idle(one, resource, pattern, after) for one in self._lends_never(path))
+                kept = sum(self._idle(one, resource, pattern, after) for one in lenders)
                 free = part(dict(self.there), resource, pattern) - part(everything, resource, pattern)
                 if part(group.use, resource, pattern) and kept and free < kept:
                     return f"{queue} never lends"
         return ""
 
-    def _lends_never(self, apart: Sequence[str] = ()) -> list[str]:
-        """Queues that never lend; what is kept for one is also kept for those below it."""
-        never = [name for name, one in self.named.items() if one.get("lend") == "never" and name not in apart]
+    def _lends_never(self, path: Sequence[str]) -> list[str]:
+        """Queues beside a path that never lend; what is kept for one is also kept for those below it."""
+        written = [name for name, one in self.named.items() if one.get("lend") == "never"]
+        never = [name for name in written if name not in path]
         return [name for name in never if not set(self.path(name)[:-1]) & set(never)]
 
     def _idle(self, queue: str, resource: str, pattern: str, groups: Sequence[Sharer]) -> int:

@@ -274,6 +274,33 @@ def test_the_order() -> None:
     assert order == ["entitled", "over", "urgent", "heavy", "light"]
 
 
+def test_the_order_in_a_tree() -> None:
+    """Where both borrow at the top, the priority decides, however deep their queues are."""
+    tree = Queues(
+        [
+            queue("top", limit(guarantee=1)),
+            queue("x", parent="top"),
+            queue("y", limit(guarantee=1), parent="top"),
+        ],
+        {("gpu", ""): 32},
+    )
+    deep, flat = gpus("deep", "x", 2, priority=10), gpus("flat", "default", 2, priority=5)
+    own = gpus("own", "y", 1, priority=0)
+    assert tree.next([flat, deep], []) is deep
+    # Within the top queue whoever is entitled goes first, and with the rest of it outside it.
+    assert tree.next([flat, deep, own], []) is own
+    assert tree.next([flat, deep, own], [gpus("old", "x", 1)]) is flat
+
+
+def test_the_order_in_a_queue() -> None:
+    """By priority alone, as for evictions: if the one that fits went first, it would take back the place that
+    it had to leave for the other, again and again."""
+    tree = Queues(TWO, {("gpu", ""): 8})
+    fits_in, large = gpus("fits", "a", 4, 1), gpus("large", "a", 12, 2, priority=1)
+    assert tree.cause(large, fits_in, [fits_in]) == "Preemption"
+    assert tree.next([fits_in, large], []) is large
+
+
 def test_limits() -> None:
     tree = Queues(
         [

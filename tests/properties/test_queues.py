@@ -13,11 +13,13 @@ from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.queues.book import in_queues
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.trial import Trial
+from maitred.decide.agenda import first_turn
 from maitred.decide.ask import ask_of
 from maitred.decide.preemption.evictable import EvictablePods
 from maitred.decide.queues.admission import first_excess, narrowed
 from maitred.decide.queues.rights import QueueRights
 from maitred.decide.queues.standings import Standings
+from maitred.decide.queues.turns import QueueAgenda
 from maitred.model.meta import Timestamp
 from maitred.model.priority import Rank
 from maitred.verify import verify
@@ -229,6 +231,31 @@ def test_who_is_admitted_and_who_yields_is_as_the_rules_say(world: World) -> Non
             found = rights.over(ask.account, amounts, Rank(claimant.priority), view.pending_schedulers)
             causes = {names[pod]: found.rule(pod)[0] for pod in np.flatnonzero(found.pods).tolist()}
             assert causes == oracle.evictable(claimant, seated), view.group.key
+
+
+@given(worlds())
+@examples(200)
+def test_whose_turn_it_is_is_as_the_rules_say(world: World) -> None:
+    """While one after the other is seated, wherever that is; on devices of one model, so that it is clear
+    what each of them uses."""
+    one_model = {name: ("H100", devices) for name, (_, devices) in world.nodes.items()}
+    world = replace(world, nodes=one_model)
+    snapshot, oracle, policy = world.snapshot(), world.oracle(), policy_of(world.policy)
+    places = {f"default/{team.name}": place for place, team in enumerate(world.teams)}
+    trial, row = Trial.of(snapshot), np.zeros(1, dtype=np.intp)
+    seated, asks = world.seated(), [ask_of(view) for view in snapshot.groups]
+    waiting = {view.group.key: world.sharer(places[view.group.key], "H100") for view in snapshot.groups}
+    agenda = QueueAgenda(policy, lambda turn: asks[turn.number])
+    for number, view in enumerate(snapshot.groups):
+        priority = waiting[view.group.key].priority
+        agenda.add(first_turn("priority", priority, view.created, view.group.key, number=number))
+    while (turn := agenda.next(trial)) is not None:
+        first = oracle.next(list(waiting.values()), seated)
+        assert turn.key == first.name
+        seated.append(waiting.pop(turn.key))
+        ask = asks[turn.number]
+        trial.seat(ask.shapes[0], row, np.array([len(ask.shapes)]), ask.account)
+    assert not waiting
 
 
 @given(worlds())

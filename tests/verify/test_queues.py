@@ -238,11 +238,14 @@ def shared(weight: float, reclaim: bool = True) -> Raw:
 
 
 def test_by_fair_share_the_smaller_one_reclaims() -> None:
-    assert said(CLUSTER, reclaiming(), policy=shared(1)) == []
-    (told,) = said(CLUSTER, reclaiming(), policy=shared(1, reclaim=False))
+    objects = [*CLUSTER[:4], user_of("train", "vision", priority=10)]
+    assert said(objects, reclaiming(own=10), policy=shared(1)) == []
+    (told,) = said(objects, reclaiming(own=10), policy=shared(1, reclaim=False))
     assert "more than its guarantee" in told
+    (told,) = said(CLUSTER, reclaiming(), policy=shared(1))
+    assert told.endswith("reclaimed by fair share for default/train of priority 0, and it has 10")
     # With the half of its weight, eight devices are as large a share as the sixteen of the other were.
-    (told,) = said(CLUSTER, reclaiming(), policy=shared(0.5))
+    (told,) = said(objects, reclaiming(own=10), policy=shared(0.5))
     assert told.endswith("but then vision has no smaller share than language had")
 
 
@@ -311,6 +314,13 @@ def test_who_never_borrows() -> None:
     assert seated(proud, user_of("new", "a", 5), new="n1") == [
         "14: would have more than its guarantee, and borrows never"
     ]
+
+
+def test_who_never_borrows_may_have_too_much_of_something_else() -> None:
+    proud = policy(queue("a", limit("H100", guarantee=0), limit("A100", guarantee=4), borrow="never"))
+    running = user_of("old", "a", 2, on="n1")
+    assert seated(proud, running, user_of("new", "a", 4), new="n2") == []
+    assert len(seated(proud, running, user_of("new", "a", 1), new="n1")) == 1
 
 
 def test_who_never_lends() -> None:

@@ -4,22 +4,23 @@ The fields of a `Turn` are the rules, in the order in which they are looked at. 
 turns differ decides, and `rule_between` names its rule. Answers, remedies, forecasts and simulations compare
 turns; they do not sort groups themselves.
 
-Where there are queues, groups that are entitled come before those that borrow. Priority comes next, high to
-low, unless the policy's order is first come, first served. Within one priority come quorums, and late members
-of groups whose quorum runs already; then the surplus of groups that were seated in this cycle. Of each of
-these, groups go by the share that their queue has, if there are queues, then by the measure of the policy's
-order if it has one, then by age. Promised places are held against equals too, so within one priority they are
-held first, and the groups that they were promised to come next. A cycle with a budget may not get to all
+Where there are queues, two groups are compared in the queues in which their branches part: those that are
+entitled there come before those that borrow. Priority comes next, in one queue it comes first: high to low,
+unless the policy's order is first come, first served. Within one priority come quorums, and late members of
+groups whose quorum runs already; then the surplus of groups that were seated in this cycle. Of each of these,
+groups of several queues go by the share that these have, then by the measure of the policy's order if it has
+one, then by age. Promised places are held against equals too, so within one priority they are held first, and
+the groups that they were promised to come next. A cycle with a budget may not get to all
 groups. Those that it does not get to come first among their equals in a later cycle.
 
 To add a rule, give it a name in `Rule`, a field in `Turn` at its place and words in `explain/why/rules.py`. A
-rule that goes by what the cycle has given away so far is part of what renews a turn (`queues/turns.py`).
+rule that goes by what the cycle has given away so far is part of a `Branch` (`queues/turns.py`).
 """
 
 import heapq
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, get_args
 
@@ -33,30 +34,39 @@ NOT_CUT_OFF = sys.maxsize
 """The place in the rotation of those that earlier cycles got to: last, and all alike."""
 
 
-class Turn(NamedTuple):
-    """Turns compare in the order in which they come."""
+class Branch(NamedTuple):
+    """How a group stands in one queue of those that it counts for."""
 
-    borrows: tuple[bool, ...]
-    """Of its queue and those above, from the top down: whether with the group it is beyond its guarantee.
-    Empty where there are no queues."""
+    queue: int
+    borrows: bool
+    """Whether with the group the queue is beyond its guarantee."""
+    share: float
+    """What the queue has of all there is, by its weight."""
+
+
+class Turn(NamedTuple):
+    """Turns compare in the order in which they come: those of one queue, or all of them if there are none."""
+
+    borrows: bool
     rank: int
     claims: bool
     """Whether it asks for seats; places that were promised are held first."""
     place: int
     """In the rotation: who was cut off in an earlier cycle comes before others of the same priority."""
     part: int
-    shares: tuple[float, ...]
-    """What its queue and those above have, from the top down, of all there is and by their weights."""
+    share: float
     measure: float
     created: float
     key: str
     number: int
     """Of several groups that have one name."""
+    branches: tuple[Branch, ...] = ()
+    """Its queue and those above, from the top down. What `borrows` and `share` say is true of one of them."""
 
-    @property
-    def level(self) -> "OrderLevel":
-        """Turns of one level come one after the other."""
-        return self.borrows, self.rank
+    def at(self, level: int) -> "Turn":
+        """As it compares with turns of other queues, where the branches part at this level."""
+        _, borrows, share = self.branches[level]
+        return self._replace(borrows=borrows, share=share)
 
     @property
     def priority(self) -> int:
@@ -103,8 +113,6 @@ class Turn(NamedTuple):
         return tuple(value for one, value in zip(RULE_OF_FIELD, values, strict=True) if one == rule)
 
 
-OrderLevel = tuple[tuple[bool, ...], int]
-"""Whether a group borrows, and its priority as far as the order goes by it."""
 RULE_OF_FIELD: tuple[Rule, ...] = (
     "entitled",
     "priority",
@@ -114,6 +122,7 @@ RULE_OF_FIELD: tuple[Rule, ...] = (
     "fair-share",
     "measure",
     "age",
+    "name",
     "name",
     "name",
 )
@@ -142,41 +151,48 @@ def first_turn(
 ) -> Turn:
     """When the quorum of a group has its turn, or the late members of a group whose quorum runs."""
     part = PROMISED if promised else QUORUM
-    return Turn((), rank(priority, order), True, place, part, (), measure, created, key, number)
+    return Turn(False, rank(priority, order), True, place, part, 0.0, measure, created, key, number)
 
 
 def moving_turn(order: Order, priority: int, key: str, number: int) -> Turn:
     """When pods that must leave their node get other places: they have some already, which is the best of
     reasons to have one."""
-    return Turn((), rank(priority, order), False, NOT_CUT_OFF, MOVING, (), math.inf, 0.0, key, number)
+    return Turn(False, rank(priority, order), False, NOT_CUT_OFF, MOVING, 0.0, math.inf, 0.0, key, number)
 
 
 def rule_between(one: Turn, other: Turn) -> Rule:
     """The rule that decides which of the two comes first."""
-    fields = zip(RULE_OF_FIELD, one, other, strict=True)
+    fields = zip(RULE_OF_FIELD, *as_compared(one, other), strict=True)
     return next((rule for rule, mine, theirs in fields if mine != theirs), "name")
+
+
+def goes_before(one: Turn, other: Turn) -> bool:
+    mine, theirs = as_compared(one, other)
+    return mine < theirs
+
+
+def as_compared(one: Turn, other: Turn) -> tuple[Turn, Turn]:
+    """Two turns, with what counts where their branches part."""
+    level = parting(one.branches, other.branches)
+    return (one, other) if level is None else (one.at(level), other.at(level))
+
+
+def parting(one: Sequence[Branch], other: Sequence[Branch]) -> int | None:
+    """The level at which two branches part; None for one queue, and for those that are in none."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((level for level, (mine, theirs) in pairs if mine.queue != theirs.queue), None)
 
 
 class Agenda:
     """Hands out turns one by one; turns may be added while it runs."""
 
-    def __init__(self, renewed: Callable[[Turn, Trial], Turn] | None = None) -> None:
-        """`renewed` makes a turn what it is by now, where that depends on what the cycle has given away: such
-        a turn only ever comes later than it was."""
+    def __init__(self) -> None:
         self._turns: list[Turn] = []
-        self._renewed = renewed
 
     def add(self, turn: Turn) -> None:
         heapq.heappush(self._turns, turn)
 
     def next(self, trial: Trial) -> Turn | None:
-        """The first of those that are left, given what the trial has given away so far."""
-        while self._turns:
-            turn = heapq.heappop(self._turns)
-            if self._renewed is None:
-                return turn
-            now = self._renewed(turn, trial)
-            if not self._turns or now <= max(turn, self._turns[0]):
-                return now
-            heapq.heappush(self._turns, now)
-        return None
+        """The first of those that are left, given what the trial has given away so far. Without queues that
+        changes no turn."""
+        return heapq.heappop(self._turns) if self._turns else None

@@ -15,14 +15,14 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 
 from maitred.cluster.meter import Meter
-from maitred.decide.agenda import NOT_CUT_OFF, OrderLevel
+from maitred.decide.agenda import NOT_CUT_OFF
 from maitred.model.plan import Blocker
 from maitred.model.rotation import Rotation
 
 AGAIN, EXPLAINING = "again", "explaining"
 """What comes after all priorities: those who are tried again because others sat down, from what is left; and
 what is in the way of those who wait, for which there is half as much again."""
-BudgetLevel = OrderLevel | str
+BudgetLevel = int | str
 
 
 class Budget:
@@ -35,6 +35,8 @@ class Budget:
         self._namespaces = 1
         """In all."""
         self._level: BudgetLevel | None = None
+        self._begun = dict[BudgetLevel, tuple[float, Counter[str]]]()
+        """Of each level that was looked at, the share of a namespace and what was used of it."""
         self._share = 0.0
         self._used = Counter[str]()
 
@@ -42,13 +44,14 @@ class Budget:
         """Where it comes in the rotation."""
         return self._place.get(group, NOT_CUT_OFF)
 
-    def divide(self, namespaces: Mapping[OrderLevel, Collection[str]]) -> None:
+    def divide(self, namespaces: Mapping[int, Collection[str]]) -> None:
         """Among these priorities, each with its namespaces."""
         self._levels = {level: len(names) for level, names in namespaces.items()}
         self._namespaces = max(1, len({name for names in namespaces.values() for name in names}))
 
     def is_open(self, level: BudgetLevel, group: str) -> bool:
-        """Whether the group's namespace may go on at this level. Levels come one after the other."""
+        """Whether the group's namespace may go on at this level. Levels come one after the other; where there
+        are queues one may come again, and what was used of it stays used."""
         if self._rotation is None:
             return True
         if level != self._level:
@@ -57,11 +60,13 @@ class Budget:
         return used < self._share or (not used and level != AGAIN)
 
     def _begin(self, level: BudgetLevel, steps: int) -> None:
-        left = steps // 2 if level == EXPLAINING else max(0, steps - self._meter.spent)
-        priorities = max(1, len(self._levels))
-        self._share = left / priorities / self._levels.pop(level, self._namespaces)
+        if level not in self._begun or level in (AGAIN, EXPLAINING):
+            left = steps // 2 if level == EXPLAINING else max(0, steps - self._meter.spent)
+            priorities = max(1, len(self._levels))
+            share = left / priorities / self._levels.pop(level, self._namespaces)
+            self._begun[level] = (share, Counter())
         self._level = level
-        self._used.clear()
+        self._share, self._used = self._begun[level]
 
     @contextmanager
     def examination(self, group: str) -> Iterator[None]:

@@ -27,7 +27,6 @@ from maitred.decide.agenda import (
     MOVING,
     SURPLUS,
     Agenda,
-    OrderLevel,
     Turn,
     first_turn,
     moving_turn,
@@ -38,7 +37,7 @@ from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.budget import AGAIN, BudgetLevel, namespace_of
 from maitred.decide.maintenance.movers import LeavingUnit
 from maitred.decide.preemption.promises import Promise
-from maitred.decide.queues.turns import QueueTurns
+from maitred.decide.queues.turns import QueueAgenda
 from maitred.decide.ranks import RankOrder
 from maitred.decide.record import CycleRecord, TriedGroup
 from maitred.decide.scope import EVERYTHING, NOTHING_KNOWN, KnownResults, Scope
@@ -78,7 +77,7 @@ class _Cycle:
         """What groups asked for that found nothing, where others are known by them."""
 
     def run(self) -> None:
-        agenda, everyone = Agenda(self._queue_turns()), self.record.everyone
+        agenda, everyone = self._agenda(), self.record.everyone
         for number, group in enumerate(everyone):
             turn = self._first_turn(group, number)
             if self._is_held(group):
@@ -100,11 +99,11 @@ class _Cycle:
         for group in self.record.groups:
             group.sit_in_rank_order(ranks)
 
-    def _queue_turns(self) -> QueueTurns | None:
+    def _agenda(self) -> Agenda | QueueAgenda:
         everyone, policy = self.record.everyone, self.context.policy
         if self.trial.queues is None:
-            return None
-        return QueueTurns(policy, lambda turn: None if turn.part == MOVING else everyone[turn.number].ask)
+            return Agenda()
+        return QueueAgenda(policy, lambda turn: None if turn.part == MOVING else everyone[turn.number].ask)
 
     def _first_turn(self, group: TriedGroup, number: int) -> Turn:
         return first_turn(
@@ -127,13 +126,13 @@ class _Cycle:
         return valid and self.record.keeps_room_for(group.view)
 
     def _divide_budget(self) -> None:
-        namespaces = dict[OrderLevel, set[str]]()
+        namespaces = dict[int, set[str]]()
         for group in self.record.groups:
             if not group.blocked:
                 namespaces.setdefault(self.record.rank(group), set()).add(namespace_of(group.key))
         self.budget.divide(namespaces)
 
-    def _take_turn(self, group: TriedGroup, turn: Turn, agenda: Agenda) -> None:
+    def _take_turn(self, group: TriedGroup, turn: Turn, agenda: Agenda | QueueAgenda) -> None:
         if turn.part in (HEALED, HELD):
             self._hold(group)
             return
@@ -141,7 +140,7 @@ class _Cycle:
             group.turn = turn
         if group.blocked:
             self.record.note_turn(group)  # what it would have found now is what it is told
-        elif self._serve(group, turn.level) and turn.part != SURPLUS:
+        elif self._serve(group, turn.rank) and turn.part != SURPLUS:
             agenda.add(turn.surplus)
 
     def _retry_those_who_wait_for_others(self) -> None:
@@ -249,11 +248,11 @@ class _Cycle:
 
         It may have their places. But others have left for these, and would have left in vain.
         """
-        first, rows = self.record.rank(group), {row for _, row in found}
+        rows = {row for _, row in found}
         lesser = [
             (other, places)
             for other, places in self._promised_before
-            if self.record.rank(other) > first and not (other.held or other.last_tried)
+            if self.record.outranks(group, other) and not (other.held or other.last_tried)
         ]
         if all(places.isdisjoint(rows) for _, places in lesser):
             return found
@@ -331,8 +330,8 @@ class _Cycle:
 
     def _unserved_ahead_of(self, group: TriedGroup) -> list[Ask]:
         """What groups of higher rank lack, for which no pod leaves: late and surplus members, and others."""
-        first, record = self.record.rank(group), self.record
-        higher = (other for other in (*record.groups, *record.undecided) if record.rank(other) < first)
+        record = self.record
+        higher = (other for other in (*record.groups, *record.undecided) if record.outranks(other, group))
         ahead = [other for other in higher if not other.blocked]
         asks = [other.ask.without(other.promised) if other.promised else other.ask for other in ahead]
         return [ask for ask in asks if ask.shapes]

@@ -17,7 +17,7 @@ from maitred.cluster.journal import Seated
 from maitred.cluster.nodes import Mask
 from maitred.cluster.snapshot import GroupView, RunningMember, Snapshot
 from maitred.cluster.trial import Trial
-from maitred.decide.agenda import OrderLevel, Turn, rank
+from maitred.decide.agenda import Branch, Turn, parting, rank
 from maitred.decide.ask import Ask, Assignment, ask_anew, ask_of
 from maitred.decide.budget import Budget
 from maitred.decide.context import Context
@@ -30,7 +30,7 @@ from maitred.decide.levels import known_levels
 from maitred.decide.maintenance.deciding import Maintenance
 from maitred.decide.maintenance.movers import LeavingUnit
 from maitred.decide.preemption.promises import Preemptor, Promises
-from maitred.decide.queues.turns import beyond_guarantees
+from maitred.decide.queues.turns import asked, branches_of
 from maitred.decide.ranks import RankOrder
 from maitred.decide.scope import Scope
 from maitred.decide.screen import Screening, screen
@@ -95,9 +95,8 @@ class TriedGroup:
     """What was in the way when it was promised its places, if that was to be explained at once."""
     sight: Sight | None = None
     """The same, if that may be asked later."""
-    borrows: tuple[bool, ...] | None = None
-    """Whether its queue and those above would be beyond their guarantees with it, as the cycle began; None as
-    long as nobody asked."""
+    branches: tuple[Branch, ...] | None = None
+    """How it stands in its queue and in those above, as the cycle began; None as long as nobody asked."""
     _taken: "Taken | None" = None
 
     @classmethod
@@ -326,12 +325,24 @@ class CycleRecord:
         """Of several groups that are decided under one name, the last."""
         return {group.key: group for group in self.groups}
 
-    def rank(self, group: TriedGroup) -> OrderLevel:
-        """Before which others it goes, as the cluster was when the cycle began."""
-        if group.borrows is None:
+    def rank(self, group: TriedGroup) -> int:
+        return rank(group.screening.rank.priority, self.context.policy.order)
+
+    def outranks(self, group: TriedGroup, other: TriedGroup) -> bool:
+        """Whether a group ranks higher: where the branches of their queues part, as the cluster was when the
+        cycle began."""
+        mine, theirs = self._branches(group), self._branches(other)
+        level = parting(mine, theirs)
+        if level is not None and mine[level].borrows != theirs[level].borrows:
+            return theirs[level].borrows
+        return self.rank(group) < self.rank(other)
+
+    def _branches(self, group: TriedGroup) -> tuple[Branch, ...]:
+        if group.branches is None:
             use = self.grounds.pristine.queues
-            group.borrows = () if use is None else beyond_guarantees(use, group.ask, self.context.policy)
-        return group.borrows, rank(group.screening.rank.priority, self.context.policy.order)
+            asks = None if use is None else asked(use, group.ask, self.context.policy)
+            group.branches = () if use is None or asks is None else branches_of(use, *asks)
+        return group.branches
 
     def is_explained(self, group: TriedGroup) -> bool:
         return self.scope.explained is None or group.key in self.scope.explained

@@ -104,7 +104,8 @@ def _binds_before(case: Case, preemptor: Group) -> list[Bind]:
     A group that looks at other pods may have been decided again after them, so there all of them count.
     """
     pods = [pod for pod, _ in (*case.binds, *case.nominations)]
-    if any(pod.affinity or pod.anti_affinity or pod.spreads for pod in pods):
+    # Where there are queues, entitled groups of a lower priority come first.
+    if case.policy.rights or any(pod.affinity or pod.anti_affinity or pod.spreads for pod in pods):
         return [*case.binds, *case.along]
     binds = (*case.binds, *case.along)
     return [(pod, node) for pod, node in binds if not _lesser(case.group_of[pod.key], preemptor)]

@@ -4,16 +4,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
-from .case import Case
+from .case import Case, turn
 from .devices import shown_device
 from .fields import Doc
 from .filters import FILTERS, place, why_not
 from .groups import Group
 from .holds import held_against
 from .impossible import empty_world
+from .models import by_model
 from .objects import Node
 from .pods import Pod
 from .quantity import parse, units
+from .rights import is_bounded
 from .rules import Bind
 from .turns import bound_ahead, comes_after
 from .world import World
@@ -151,18 +153,34 @@ class Measure:
         rooms = {node.name: world.free(node, resource) for node in self.eligible(beside)}
         return sum(max(0, room - held.get((name, resource), 0)) for name, room in rooms.items())
 
-    def copies(self, world: World) -> int:
+    @cached_property
+    def is_early(self) -> bool:
+        """Whether places may have been promised or bound only after its turn that are held against it now."""
+        if self.case.policy.rights:
+            return True
+        others = [self.case.group_of[pod.key] for pod, _ in self.held]
+        return any(turn(other) > turn(self.group) for other in others)
+
+    def free_at_first(self, resource: str) -> int:
+        """What was free before anybody had a turn."""
+        world = self.case.before
+        return sum(max(0, world.free(node, resource)) for node in self.eligible(world))
+
+    def copies(self, world: World, nodes: list[Node] | None = None) -> int:
         """How many members fit, counted node by node."""
         requests = {r: a for r, a in self.group.pending[0].requests.items() if a > 0}
         return sum(
             max(0, min(world.free(node, resource) // amount for resource, amount in requests.items()))
-            for node in self.eligible(world)
+            for node in (self.eligible(world) if nodes is None else nodes)
         )
 
     @cached_property
     def fitted_before(self) -> bool:
         """Whether the missing quorum fitted before this Plan's binds."""
-        return self.copies(self.case.before) >= max(self.needed)
+        return any(
+            self.copies(self.case.before, nodes) >= max(self.needed)
+            for nodes in by_model(self.case, self.group, self.eligible(self.case.before))
+        )
 
 
 def _kinds(pods: Iterable[Pod], world: World) -> Iterable[Pod]:
@@ -183,7 +201,12 @@ def judge_numbers(measure: Measure, blocker: Doc, first: bool) -> Iterator[str]:
     if check is not None:
         yield from check(measure, detail)
     calm = first and not measure.case.nominations and measure.verdict == "Waiting"
-    if calm and category in ("Priority", "Capacity", "Fragmentation") and measure.plain:
+    if (
+        calm
+        and not is_bounded(measure.case, measure.group)
+        and category in ("Priority", "Capacity", "Fragmentation")
+        and measure.plain
+    ):
         if category == "Priority" and not measure.fitted_before:
             yield "its quorum did not fit before this Plan's other binds either"
         if category != "Priority" and measure.fitted_before:
@@ -277,7 +300,10 @@ def _judge_room(measure: Measure, detail: Doc) -> Iterator[str]:
         yield f"requested is {requested} of {resource}, should be {min(wanted)}"
     free = _amount(detail, "free", resource)
     between = measure.bounds if measure.verdict == "Preempting" else [measure.roomiest, measure.tightest]
-    if not _measured(measure.worlds, between, lambda world: measure.free(world, resource), free):
+    early = measure.is_early and measure.free(measure.tightest, resource) <= free
+    if not (early and free <= measure.free_at_first(resource)) and not _measured(
+        measure.worlds, between, lambda world: measure.free(world, resource), free
+    ):
         yield f"free is {free} of {resource}, should be {measure.free(measure.worlds[-1], resource)}"
     eligible = detail.integer("eligibleNodes")
     if not _measured(measure.worlds, measure.bounds, lambda world: len(measure.eligible(world)), eligible):

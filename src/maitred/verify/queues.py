@@ -99,16 +99,19 @@ class Rights:
             own += _together(resource, parts)
         return own
 
-    def is_within(self, name: str, use: Use) -> bool:
+    def is_within(self, name: str, use: Use, added: Use | None = None) -> bool:
         """Whether so much is no more than a queue is guaranteed. Of a model that no guarantee speaks of it
-        has none."""
+        has none. If only some of it is asked about: what that adds to."""
+        asked = use if added is None else added
         terms = self.guarantees(name)
         covered = all(
             any(term.resource == resource and is_model(term.pattern, model) for term in terms)
-            for (resource, model), count in use.items()
+            for (resource, model), count in asked.items()
             if count > 0 and resource in self.resources
         )
-        return covered and all(term.part(use) <= (term.guarantee or 0) for term in terms)
+        return covered and all(
+            term.part(use) <= (term.guarantee or 0) for term in terms if term.part(asked) > 0
+        )
 
     def share(self, name: str, use: Use, there: Mapping[str, int]) -> float:
         """The largest part of any limited resource in the cluster, over the weight."""

@@ -199,7 +199,7 @@ def _judge_limits(books: Books) -> Iterator[Breach]:
                 used = total((books.use_of(name, before), added))
                 found |= dict.fromkeys(_over(name, rule.terms, used, added))
                 found |= dict.fromkeys(_over_by_user(books, name, [*before, *new], new))
-                if not rule.borrows and not books.rights.is_within(name, used) and any(added.values()):
+                if not rule.borrows and not books.rights.is_within(name, used, added):
                     words = "would have more than its guarantee, and borrows never"
                     found[breach(LIMITS, f"queue {name}", words)] = None
     yield from found
@@ -235,7 +235,8 @@ def _judge_lending(books: Books) -> Iterator[Breach]:
         borrowers = [seat for seat in case.binds if _borrows_beside(books, name, seat[0])]
         for term in rights.guarantees(name) if borrowers else ():
             free = books.amount_there(term) - term.part(books.use(after))
-            idle = (term.guarantee or 0) - term.part(books.use_of(name, after))
+            promised = [*after, *case.nominations]
+            idle = (term.guarantee or 0) - term.part(books.use_of(name, promised))
             if term.part(books.use(borrowers)) > 0 and idle > 0 and free < idle:
                 words = (
                     f"lends never and has not used {idle} {term} of its guarantee; {max(0, free)} are left"
@@ -244,12 +245,13 @@ def _judge_lending(books: Books) -> Iterator[Breach]:
 
 
 def _borrows_beside(books: Books, lender: str, pod: Pod) -> bool:
-    """Whether a pod is in a queue that is beyond its guarantee, where its branch parts from the lender's."""
+    """Whether a pod is in a queue that is beyond its guarantee, where its branch parts from the lender's,
+    with its group alone: others may have been bound later."""
     queue, above = books.queue(pod), books.rights.chain(lender)
     beside = [name for name in books.rights.chain(queue) if name not in above] if queue else []
     if queue and not beside:
         return False
-    after = [*books.holding, *books.case.binds]
+    after = [*books.holding, *books.case.bound(books.case.group_of[pod.key])]
     return not beside or not books.rights.is_within(beside[0], books.use_of(beside[0], after))
 
 
@@ -285,10 +287,13 @@ def _judge_reclaim(
     case, rights = books.case, books.rights
     own = [seat for seat in case.nominations if case.group_of[seat[0].key] is group]
     least = books.use_of(claimant, [*books.staying, *own])
-    before = books.use_of(owner, [*books.running, *case.binds])
+    before = books.use_of(owner, [*books.running, *case.binds, *case.nominations])
     less = rights.share(claimant, least, books.there) < rights.share(owner, before, books.there)
     if not rights.is_within(claimant, least):
-        if not rights.by_share:
+        rank = standing(case.cluster, case.leaf_of[eviction.pod.key], eviction.pod)
+        if rights.by_share and rank is not None and group.rank is not None and rank > group.rank:
+            yield f"reclaimed by fair share for {group.key} of priority {group.rank}, and it has {rank}"
+        elif not rights.by_share:
             yield f"reclaimed for {group.key}, but with it queue {claimant} has more than its guarantee"
         elif not less:
             yield f"reclaimed for {group.key}, but then {claimant} has no smaller share than {owner} had"

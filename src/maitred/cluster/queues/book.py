@@ -21,6 +21,7 @@ from maitred.model.queues import EVERY_MODEL, Payer, named_queue
 from maitred.model.selector import matches, selector_of
 
 NO_QUEUE = -1
+SHARE_DIGITS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,7 @@ class QueueBook:
         """How many rows there are by now."""
         self._account_of: dict[tuple[int, str], int] = {}
         self._row_of_user: dict[tuple[int, str], int] = {}
+        self._not_lent: dict[tuple[int, ...], list[Limit]] = {}
 
     @property
     def kinds(self) -> int:
@@ -218,15 +220,17 @@ class QueueBook:
         resource, model = divmod(int(kind), len(self.models))
         return Bounds(self.tree.resources[resource], self.models[model] or EVERY_MODEL, 0)
 
-    @cached_property
-    def not_lent(self) -> list[Limit]:
-        """Guarantees of queues that never lend."""
-        queues = (place for place, queue in enumerate(self.tree.queues) if queue.lend == "never")
-        return [one for queue in queues for one in self.limits[queue] if one.bounds.guarantee]
-
-    def not_lent_within(self, limit: Limit) -> list[Limit]:
-        """Those of them that are about the same kinds, or some of these."""
-        return [one for one in self.not_lent if np.isin(one.kinds, limit.kinds).all()]
+    def not_lent(self, chain: tuple[int, ...]) -> list[Limit]:
+        """Guarantees that are kept from a queue, given with those above it: of queues that never lend. What
+        is kept for a queue is kept for those below it too."""
+        if chain not in self._not_lent:
+            tree = self.tree
+            never = {place for place, queue in enumerate(tree.queues) if queue.lend == "never"} - {*chain}
+            first = sorted(queue for queue in never if never.isdisjoint(tree.chain[queue][:-1]))
+            self._not_lent[chain] = [
+                one for queue in first for one in self.limits[queue] if one.bounds.guarantee
+            ]
+        return self._not_lent[chain]
 
     def within_guarantee(self, queue: int, used: Ints) -> bool:
         """Whether so much, by kind, is no more than a queue is guaranteed."""
@@ -240,7 +244,8 @@ class QueueBook:
         of_resources = used.reshape(-1, len(self.models)).sum(axis=1)
         parts = of_resources / np.maximum(self._in_all, 1)
         weight: float = self.tree.queues[queue].weight
-        return float(parts.max(initial=0.0)) / weight
+        # Rounded, so that what is equal stays equal whatever it is divided by.
+        return round(float(parts.max(initial=0.0)) / weight, SHARE_DIGITS)
 
     @cached_property
     def _in_all(self) -> Ints:

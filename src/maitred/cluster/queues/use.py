@@ -123,13 +123,6 @@ class QueueUse(Account):
         chain = self.book.tree.chain[self.book.accounts[account].queue]
         return tuple([not self.within_guarantee(queue, more) for queue in chain])
 
-    def shares(self, account: int) -> tuple[float, ...]:
-        """At every level, from the top down: the share of the queue."""
-        if account == NO_ACCOUNT:
-            return ()
-        chain = self.book.tree.chain[self.book.accounts[account].queue]
-        return tuple([self.share(queue) for queue in chain])
-
     def share(self, queue: int, more: Ints | int = 0) -> float:
         """The largest part that a queue has of anything that is limited, over its weight."""
         return self.book.share(queue, self.of_queue(queue) + more)

@@ -144,7 +144,7 @@ def models_for(use: QueueUse, ask: Ask, policy: Policy) -> list[ModelChoice]:
 def _by_model(use: QueueUse, ask: Ask, resources: set[str]) -> bool:
     """Whether a limit speaks of devices of one model that the group may use."""
     own = (limit for queue in _chain(use, ask.account) for limit in use.book.limits[queue])
-    limits = (*own, *use.book.not_lent)
+    limits = (*own, *use.book.not_lent(_chain(use, ask.account)))
     return any(one.bounds.model != EVERY_MODEL and one.bounds.resource in resources for one in limits)
 
 
@@ -277,16 +277,20 @@ def _not_lent(use: QueueUse, chain: tuple[int, ...], amounts: Ints) -> Iterator[
     """What would be taken of what queues that never lend have not used of their guarantees, by a group that
     borrows beside them."""
     book = use.book
-    for limit in book.not_lent:
+    kept_from = [one for one in book.not_lent(chain) if _borrows_beside(use, chain, one.queue, amounts)]
+    for limit in kept_from:
         asked = int(amounts[limit.kinds].sum())
-        theirs = book.tree.chain[limit.queue]
-        beside = [queue for queue in chain if queue not in theirs]
-        if not asked or not beside or use.within_guarantee(beside[0], amounts):
-            continue
-        kept = sum(_unused(use, one) for one in book.not_lent_within(limit) if one.queue not in chain)
-        free = int((book.hardware - use.used_in(0))[limit.kinds].sum())
-        if kept and free - asked < kept:
+        kept = sum(_unused(use, one) for one in kept_from if np.isin(one.kinds, limit.kinds).all())
+        free = int((book.hardware - use.used_in(0))[limit.kinds].sum()) if asked and kept else 0
+        if asked and kept and free - asked < kept:
             yield Excess("lend", limit.queue, limit.bounds, max(0, free - kept), 0, asked)
+
+
+def _borrows_beside(use: QueueUse, chain: tuple[int, ...], other: int, amounts: Ints) -> bool:
+    """Whether the queue of a group would be beyond its guarantee, where its branch parts from another."""
+    theirs = use.book.tree.chain[other]
+    beside = next((queue for queue in chain if queue not in theirs), None)
+    return beside is not None and not use.within_guarantee(beside, amounts)
 
 
 def _unused(use: QueueUse, limit: Limit) -> int:

@@ -7,7 +7,7 @@ import numpy as np
 
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.trial import Trial
-from maitred.decide.agenda import RULES, Turn, goes_by_priority
+from maitred.decide.agenda import RULES, Turn, as_compared, goes_by_priority
 from maitred.decide.record import TriedGroup
 from maitred.explain.cycle import ExplainedCycle
 from maitred.explain.situation import Situation
@@ -101,15 +101,22 @@ def _points(situation: Situation, one: Side, two: Side) -> Iterator[Point]:
 def _compared(situation: Situation, one: Side, two: Side) -> Iterator[tuple[str, str, str, Winner | None]]:
     yield "runs already", _seat(one), _seat(two), _first(one.runs, two.runs)
     yield "may start", _may_start(one), _may_start(two), _first(not one.is_barred, not two.is_barred)
+    turns = one.turn is not None and two.turn is not None and as_compared(one.turn, two.turn)
+    if turns and situation.policy.queues:
+        yield _by_rule("entitled", *turns)
     if goes_by_priority(situation.policy.order) and one.priority is not None and two.priority is not None:
         higher = _first(one.priority > two.priority, two.priority > one.priority)
         yield WORDS["priority"].title, str(one.priority), str(two.priority), higher
-    if one.turn is not None and two.turn is not None:
-        mine, theirs = one.turn, two.turn
-        for rule in (rule for rule in RULES if rule not in ("priority", *UNKNOWN_HERE)):
-            words = WORDS[rule]
-            earlier = _first(mine.by(rule) < theirs.by(rule), theirs.by(rule) < mine.by(rule))
-            yield words.title, words.shown(mine), words.shown(theirs), earlier
+    if turns:
+        shared = () if situation.policy.queues else ("fair-share",)
+        for rule in (rule for rule in RULES if rule not in ("entitled", "priority", *shared, *UNKNOWN_HERE)):
+            yield _by_rule(rule, *turns)
+
+
+def _by_rule(rule: Rule, mine: Turn, theirs: Turn) -> tuple[str, str, str, Winner | None]:
+    words = WORDS[rule]
+    earlier = _first(mine.by(rule) < theirs.by(rule), theirs.by(rule) < mine.by(rule))
+    return words.title, words.shown(mine), words.shown(theirs), earlier
 
 
 def _first(mine: bool, theirs: bool) -> Winner | None:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from maitred.decide.agenda import RULES, Turn, rule_between
+from maitred.decide.agenda import RULES, Turn, goes_before, rule_between
 from maitred.decide.record import TriedGroup
 from maitred.explain.cycle import ExplainedCycle
 from maitred.explain.why.answer import Earlier, OrderPlace
@@ -21,7 +21,7 @@ def queue_of(cycle: ExplainedCycle, asked: TriedGroup) -> OrderPlace | None:
         for group, found in zip(cycle.groups, cycle.decided.decisions, strict=True)
         if not group.blocked and group is not asked
     ]
-    ahead = sorted((one for one in turns if one[0] < own), key=lambda one: one[0])
+    ahead = sorted((one for one in turns if goes_before(one[0], own)), key=lambda one: one[0])
     seated = [one for one in ahead if one[1].seated]
     promised = [one for one in ahead if one[1].promised and not one[1].seated]
     waiting = [one for one in ahead if not (one[1].seated or one[1].promised)]

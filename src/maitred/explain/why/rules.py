@@ -29,7 +29,7 @@ WORDS: Mapping[Rule, Words] = {
     "entitled": Words(
         "by the guarantees of their queues",
         "guarantee",
-        lambda turn: "borrows" if any(turn.borrows) else "within the guarantee",
+        lambda turn: "borrows" if turn.borrows else "within the guarantee",
         "its queue stays within its guarantee with it ({mine}, the other {theirs})",
     ),
     "priority": Words(
@@ -53,7 +53,7 @@ WORDS: Mapping[Rule, Words] = {
     "fair-share": Words(
         "because their queues have less",
         "share of the queue",
-        lambda turn: "/".join(f"{share:.3g}" for share in turn.shares) or "no queue",
+        lambda turn: f"{turn.share:.3g}",
         "its queue has less, by its weight ({mine}, the other {theirs})",
     ),
     "measure": Words(

@@ -156,17 +156,22 @@ class Terms:
         return found
 
     def guaranteed(self, about: Subject) -> int:
-        """Of all models, where it names some: of each, those aside that another of its patterns includes."""
+        """Of models of which it names some: of each, those aside that another of its patterns includes."""
         resource, model = about
         found = self.guarantees
-        if about in found or model != EVERY_MODEL:
-            return found.get(about, 0)
-        named = {pattern: count for (name, pattern), count in found.items() if name == resource}
+        if about in found:
+            return found[about]
+        named = {one: n for (name, one), n in found.items() if name == resource and matches_model(model, one)}
         return sum(
             count
             for pattern, count in named.items()
             if not any(other != pattern and matches_model(other, pattern) for other in named)
         )
+
+    def covers(self, about: Subject) -> bool:
+        """Whether one of its own guarantees speaks of all that this one does, if any does of the resource."""
+        own = [model for resource, model in self.amounts["guarantee"] if resource == about[0]]
+        return not own or any(matches_model(model, about[1]) for model in own)
 
     def chain(self) -> "Iterator[Terms]":
         here: Terms | None = self
@@ -177,7 +182,7 @@ class Terms:
 
 def check_promises(queues: Sequence[Queue]) -> None:
     every = terms_of(queues)
-    for check in (_check_caps, _check_models, _check_sums):
+    for check in (_check_caps, _check_models, _check_covered, _check_sums):
         for terms in every:
             check(terms)
 
@@ -227,6 +232,19 @@ def _check_sums(terms: Terms) -> None:
                 words = f"is less than the {_text(about, total)} that is guaranteed below it"
                 what = f"{_text(about, count)} {words}: {_parts(about, parts)}"
                 raise FieldError(terms.field(about, name), what)
+
+
+def _check_covered(terms: Terms) -> None:
+    """A guarantee in a queue that has none itself would hold against its siblings only. Who has it could be
+    evicted by others, so that three groups could evict each other in turn."""
+    above = terms.above
+    for about, count in terms.amounts["guarantee"].items():
+        if above is not None and count and not above.covers(about):
+            where = terms.where(about) or " on all models"
+            what = (
+                f"is not part of what {above.queue.name} is guaranteed, which has none{where}; add it there"
+            )
+            raise FieldError(terms.field(about, "guarantee"), what)
 
 
 def _wider(about: Subject) -> Iterable[Subject]:
