@@ -16,6 +16,7 @@ from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Codes, Ints, NodeView
 from maitred.cluster.queues.tree import Bounds, QueueTree
 from maitred.cluster.snapshot import GroupView, Snapshot
+from maitred.model.needs import Needs
 from maitred.model.policy import Policy, device_model, matches_model
 from maitred.model.queues import EVERY_MODEL, Payer, named_queue
 from maitred.model.selector import matches, selector_of
@@ -76,6 +77,17 @@ class QueueBook:
         same = all(getattr(own, name) is getattr(snapshot, name) for name in columns)
         return same and self.policy is policy and self.scheduler == scheduler
 
+    def about(self, snapshot: Snapshot) -> "QueueBook":
+        """The book of a snapshot in which other pods run, with the same accounts."""
+        if all(
+            getattr(self.snapshot, name) is getattr(snapshot, name) for name in ("bound", "payers", "nodes")
+        ):
+            return self
+        other = QueueBook(snapshot, self.policy, self.scheduler)
+        for account in self.accounts[1:]:
+            other._number_of(account.queue, account.user)
+        return other
+
     # -- who is in which queue -------------------------------------------------------------------------
 
     def queue_of(self, payer: Payer) -> int:
@@ -89,12 +101,13 @@ class QueueBook:
     def account(self, payer: Payer) -> int:
         """The number of the account on which such pods run; NO_ACCOUNT if they are in no queue."""
         queue = self.queue_of(payer)
-        if queue == NO_QUEUE:
-            return NO_ACCOUNT
-        known = self._account_of.get((queue, payer.user))
+        return NO_ACCOUNT if queue == NO_QUEUE else self._number_of(queue, payer.user)
+
+    def _number_of(self, queue: int, user: str) -> int:
+        known = self._account_of.get((queue, user))
         if known is None:
-            known = self._account_of[queue, payer.user] = len(self.accounts)
-            self.accounts.append(self._opened(queue, payer.user))
+            known = self._account_of[queue, user] = len(self.accounts)
+            self.accounts.append(self._opened(queue, user))
         return known
 
     def _opened(self, queue: int, user: str) -> QueueAccount:
@@ -148,17 +161,15 @@ class QueueBook:
     @cached_property
     def amounts_by_needs(self) -> Ints:
         """What pods of each needs request of every resource that counts."""
-        place = {resource: column for column, resource in enumerate(self.tree.resources)}
-        found = np.zeros((len(self.snapshot.needs), len(place)), dtype=np.int64)
+        found = np.zeros((len(self.snapshot.needs), len(self.tree.resources)), dtype=np.int64)
         for number, needs in enumerate(self.snapshot.needs):
-            for resource, requested in needs.requests:
-                if resource in place:
-                    found[number, place[resource]] = requested
+            found[number] = self.amounts_of(needs)
         return found
 
-    def amounts_of_shape(self, shape: int) -> Ints:
-        found: Ints = self.amounts_by_needs[self.snapshot.shapes[shape].needs]
-        return found
+    def amounts_of(self, needs: Needs) -> Ints:
+        """The same of some needs, which need not be those of any pod that is there."""
+        requests = dict(needs.requests)
+        return np.array([requests.get(one, 0) for one in self.tree.resources], dtype=np.int64)
 
     @cached_property
     def used_at_first(self) -> Ints:

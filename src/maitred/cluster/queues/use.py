@@ -19,12 +19,14 @@ from maitred.cluster.queues.book import QueueBook
 class QueueUse(Account):
     def __init__(self, load: Load) -> None:
         super().__init__(load)
-        book = load.snapshot.book
-        assert book is not None, "only a snapshot with a book of queues has this account"
-        self.book: QueueBook = book
+        known = load.snapshot.book
+        assert known is not None, "only a snapshot with a book of queues has this account"
+        self.book: QueueBook = known.about(load.snapshot)
+        book = self.book
         self.now = book.used_at_first.copy() if load.here.all() else book.used_by(np.flatnonzero(load.here))
         self.later: Ints | None = None
         self.models = book.model_of(load.nodes)
+        self._by_shape: dict[int, Ints] = {}
         self.changes = 0
         """How often anything has changed; equal numbers mean that nothing has."""
         for entry in load.seated():
@@ -95,12 +97,19 @@ class QueueUse(Account):
             self.now = np.pad(self.now, more)
             self.later = None if self.later is None else np.pad(self.later, more)
 
+    def amounts_of(self, shape: int) -> Ints:
+        """What a pod of a shape uses of every resource that counts."""
+        known = self._by_shape.get(shape)
+        if known is None:
+            known = self._by_shape[shape] = self.book.amounts_of(self.load.needs(shape))
+        return known
+
     # -- what is used ----------------------------------------------------------------------------------
 
     def amounts(self, shape: int, rows: Rows, copies: Ints) -> Ints:
         """What so many pods of a shape use of every kind on these nodes."""
         of_models = np.bincount(self.models[rows], weights=copies, minlength=len(self.book.models))
-        found: Ints = np.outer(self.book.amounts_of_shape(shape), of_models.astype(np.int64)).reshape(-1)
+        found: Ints = np.outer(self.amounts_of(shape), of_models.astype(np.int64)).reshape(-1)
         return found
 
     def used_in(self, row: int) -> Ints:

@@ -84,10 +84,11 @@ def is_admitted(trial: Trial, ask: Ask, seats: Assignment) -> bool:
 def refusals(use: QueueUse, ask: Ask, policy: Policy) -> list[tuple[str, Excess | None]]:
     """The models that the group could be on, and what limit forbids it there; None if it is admitted."""
     need = max(1, ask.need)
-    return [
-        ("" if one.model is None else use.book.models[one.model], _excess_of(use, ask, one.model, need))
-        for one in models_for(use, ask, policy)
-    ]
+    models = {one.model for one in models_for(use, ask, policy)}
+    if None in models:
+        models = {*_models_with(use, _devices(use, ask, policy))} or {None}
+    named = {"" if model is None else use.book.models[model]: model for model in models}
+    return [(name, _excess_of(use, ask, named[name], need)) for name in sorted(named)]
 
 
 def is_refused(trial: Trial, ask: Ask, policy: Policy) -> bool:
@@ -124,14 +125,13 @@ def narrowed(use: QueueUse, ask: Ask, policy: Policy) -> Iterator[tuple[Ask, Int
 def models_for(use: QueueUse, ask: Ask, policy: Policy) -> list[ModelChoice]:
     """Where members of one gang are together on devices of one model, and the model; in the order in which
     its queue prefers them."""
-    resources = {name for shape in ask.distinct for name, _ in use.load.needs(shape).requests}
-    devices = sorted(name for name in resources if is_device(policy, name))
+    devices = _devices(use, ask, policy)
     if not devices:
         return [ModelChoice(ask)]
     there = _models_with(use, devices)
     if len(there) == 1:
         return [ModelChoice(ask, model=there[0])]
-    one_by_one = len(ask.shapes) + len(ask.seated) == 1 and not _by_model(use, ask, resources)
+    one_by_one = len(ask.shapes) + len(ask.seated) == 1 and not _by_model(use, ask, devices)
     if not there or ask.any_model or one_by_one:
         return [ModelChoice(ask)]
     if ask.seated:
@@ -141,7 +141,13 @@ def models_for(use: QueueUse, ask: Ask, policy: Policy) -> list[ModelChoice]:
     return [ModelChoice(ask, use.models == model, model) for model in _preferred(use, ask, there)]
 
 
-def _by_model(use: QueueUse, ask: Ask, resources: set[str]) -> bool:
+def _devices(use: QueueUse, ask: Ask, policy: Policy) -> list[str]:
+    """The kinds of devices that its members ask for."""
+    resources = {name for shape in ask.distinct for name, _ in use.load.needs(shape).requests}
+    return sorted(name for name in resources if is_device(policy, name))
+
+
+def _by_model(use: QueueUse, ask: Ask, resources: list[str]) -> bool:
     """Whether a limit speaks of devices of one model that the group may use."""
     own = (limit for queue in _chain(use, ask.account) for limit in use.book.limits[queue])
     limits = (*own, *use.book.not_lent(_chain(use, ask.account)))
@@ -152,6 +158,8 @@ def _models_with(use: QueueUse, devices: list[str]) -> list[int]:
     """The models of nodes that have any of these."""
     nodes = use.load.nodes
     columns = [column for name in devices if (column := nodes.resource_column(name)) is not None]
+    if not columns:
+        return []
     having = nodes.alive & (nodes.allocatable[columns] > 0).any(axis=0)
     return [int(place) for place in np.unique(use.models[having])]
 
@@ -205,7 +213,7 @@ def _excess_of(use: QueueUse, ask: Ask, model: int | None, count: int) -> Excess
 def _least_amounts(use: QueueUse, ask: Ask, model: int | None, count: int) -> Ints:
     """What so many members use at least of every kind. Where they may be on any model it counts as if their
     nodes said none: for limits that speak of all models."""
-    amounts = np.array([use.book.amounts_of_shape(shape) for shape in ask.shapes])
+    amounts = np.array([use.amounts_of(shape) for shape in ask.shapes])
     by_kind = np.zeros((amounts.shape[1], len(use.book.models)), dtype=np.int64)
     by_kind[:, 0 if model is None else model] = np.sort(amounts, axis=0)[:count].sum(axis=0)
     return by_kind.reshape(-1)
@@ -215,7 +223,7 @@ def _amounts_of_seats(use: QueueUse, ask: Ask, found: Assignment) -> Ints:
     """What each of these members uses of every kind."""
     amounts = np.zeros((len(found), len(use.book.tree.resources), len(use.book.models)), dtype=np.int64)
     models = use.models[[row for _, row in found]]
-    of_members = np.array([use.book.amounts_of_shape(ask.shapes[member]) for member, _ in found])
+    of_members = np.array([use.amounts_of(ask.shapes[member]) for member, _ in found])
     amounts[np.arange(len(found)), :, models] = of_members
     return amounts.reshape(len(found), use.book.kinds)
 

@@ -55,7 +55,9 @@ class Standings:
         np.maximum.at(priority, unit[pods], self.evictable.priority[pods])
         started = np.full(len(first), np.iinfo(np.int64).max)
         np.minimum.at(started, unit[pods], self.evictable.started[pods])
-        names = np.array([one.key for one in self.evictable.bound.occupants[first].tolist()], dtype=object)
+        occupants = self.evictable.bound.occupants[first].tolist()
+        # Of pods that are only imagined there, nobody knows names: they are told apart by nothing.
+        names = np.array(["" if one is None else one.key for one in occupants], dtype=object)
         rank = np.empty(len(first), dtype=np.int64)
         rank[np.argsort(names, kind="stable")] = np.arange(len(first))
         return np.lexsort((rank, started, -priority))

@@ -27,10 +27,12 @@ def quota(use: QueueUse, ask: Ask, policy: Policy, alone: bool, numbers: Detail)
     admitted = [model for model, excess in found if excess is None]
     if not refused:
         models = [model for model in admitted if model]
-        message = (
-            f"it would fit, but not on devices of one model ({', '.join(models)}); "
-            f"{DEVICE_MODELS}: {ANY_MODEL} lets its members have different ones"
-        )
+        message = f"the limits of its queue leave it {' or '.join(models)}, and there it does not fit"
+        if len(models) > 1:
+            message = (
+                f"it would fit, but not on devices of one model ({', '.join(models)}); "
+                f"{DEVICE_MODELS}: {ANY_MODEL} lets its members have different ones"
+            )
         return Blocker("Quota", message, {**numbers, "limit": "oneModel", "models": models})
     excess = refused[0][1]
     message = _sentence(use, excess)
