@@ -9,7 +9,7 @@ from maitred.decide.agenda import (
     RULE_OF_FIELD,
     RULES,
     Agenda,
-    Branch,
+    QueueBranch,
     Turn,
     as_compared,
     first_turn,
@@ -23,7 +23,7 @@ from tests.support import snapshot_of
 def in_queue(turn: Turn, *, borrows: bool = True, share: float = 0.5) -> Turn:
     """One beside BASE, and BASE itself in a queue of its own."""
     queue = 0 if turn.key == "ns/m" else 1
-    return turn._replace(branches=(Branch(queue, borrows, share),))
+    return turn._replace(branches=(QueueBranch(queue, borrows, share),))
 
 
 BASE = in_queue(first_turn("priority", 5, 100.0, "ns/m", place=1, measure=2.0))

@@ -14,7 +14,7 @@ the groups that they were promised to come next. A cycle with a budget may not g
 groups. Those that it does not get to come first among their equals in a later cycle.
 
 To add a rule, give it a name in `Rule`, a field in `Turn` at its place and words in `explain/why/rules.py`. A
-rule that goes by what the cycle has given away so far is part of a `Branch` (`queues/turns.py`).
+rule that goes by what the cycle has given away so far is part of a `QueueBranch` (`queues/turns.py`).
 """
 
 import heapq
@@ -34,7 +34,7 @@ NOT_CUT_OFF = sys.maxsize
 """The place in the rotation of those that earlier cycles got to: last, and all alike."""
 
 
-class Branch(NamedTuple):
+class QueueBranch(NamedTuple):
     """How a group stands in one queue of those that it counts for."""
 
     queue: int
@@ -60,7 +60,7 @@ class Turn(NamedTuple):
     key: str
     number: int
     """Of several groups that have one name."""
-    branches: tuple[Branch, ...] = ()
+    branches: tuple[QueueBranch, ...] = ()
     """Its queue and those above, from the top down. What `borrows` and `share` say is true of one of them."""
 
     def at(self, level: int) -> "Turn":
@@ -177,7 +177,7 @@ def as_compared(one: Turn, other: Turn) -> tuple[Turn, Turn]:
     return (one, other) if level is None else (one.at(level), other.at(level))
 
 
-def parting(one: Sequence[Branch], other: Sequence[Branch]) -> int | None:
+def parting(one: Sequence[QueueBranch], other: Sequence[QueueBranch]) -> int | None:
     """The level at which two branches part; None for one queue, and for those that are in none."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((level for level, (mine, theirs) in pairs if mine.queue != theirs.queue), None)

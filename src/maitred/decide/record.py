@@ -17,7 +17,7 @@ from maitred.cluster.journal import Seated
 from maitred.cluster.nodes import Mask
 from maitred.cluster.snapshot import GroupView, RunningMember, Snapshot
 from maitred.cluster.trial import Trial
-from maitred.decide.agenda import Branch, Turn, parting, rank
+from maitred.decide.agenda import QueueBranch, Turn, parting, rank
 from maitred.decide.ask import Ask, Assignment, ask_anew, ask_of
 from maitred.decide.budget import Budget
 from maitred.decide.context import Context
@@ -95,7 +95,7 @@ class TriedGroup:
     """What was in the way when it was promised its places, if that was to be explained at once."""
     sight: Sight | None = None
     """The same, if that may be asked later."""
-    branches: tuple[Branch, ...] | None = None
+    branches: tuple[QueueBranch, ...] | None = None
     """How it stands in its queue and in those above, as the cycle began; None as long as nobody asked."""
     _taken: "Taken | None" = None
 
@@ -337,7 +337,7 @@ class CycleRecord:
             return theirs[level].borrows
         return self.rank(group) < self.rank(other)
 
-    def _branches(self, group: TriedGroup) -> tuple[Branch, ...]:
+    def _branches(self, group: TriedGroup) -> tuple[QueueBranch, ...]:
         if group.branches is None:
             use = self.grounds.pristine.queues
             asks = None if use is None else asked(use, group.ask, self.context.policy)

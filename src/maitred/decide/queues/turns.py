@@ -13,12 +13,12 @@ from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.nodes import Ints
 from maitred.cluster.queues.use import QueueUse
 from maitred.cluster.trial import Trial
-from maitred.decide.agenda import Branch, Turn
+from maitred.decide.agenda import QueueBranch, Turn
 from maitred.decide.ask import Ask
 from maitred.decide.queues.admission import amounts_asked
 from maitred.model.policy import Policy
 
-OUTSIDE = Branch(-1, False, 0.0)
+OUTSIDE = QueueBranch(-1, False, 0.0)
 """What is in no queue, beside the queues at the top."""
 
 
@@ -109,7 +109,7 @@ class BranchTable:
         self._policy, self._ask_of = policy, ask_of
         self._asked = dict[tuple[int, int], tuple[int, list[Ints]]]()
         """By number and part: the account, and what would be used on devices of each model."""
-        self._known = dict[tuple[int, int], tuple[int, tuple[Branch, ...]]]()
+        self._known = dict[tuple[int, int], tuple[int, tuple[QueueBranch, ...]]]()
         """The same as branches, and at how many changes of what is used they were looked at."""
 
     def of(self, turn: Turn, trial: Trial) -> Turn:
@@ -131,11 +131,11 @@ def asked(use: QueueUse, ask: Ask | None, policy: Policy) -> tuple[int, list[Int
     return ask.account, amounts_asked(use, ask, policy)
 
 
-def branches_of(use: QueueUse, account: int, amounts: list[Ints]) -> tuple[Branch, ...]:
+def branches_of(use: QueueUse, account: int, amounts: list[Ints]) -> tuple[QueueBranch, ...]:
     """Its queue and those above, from the top down: on devices of the model with which they are least beyond
     their guarantees."""
     if account == NO_ACCOUNT:
         return (OUTSIDE,)
     chain = use.book.tree.chain[use.book.accounts[account].queue]
     borrows = min((use.borrows(account, more) for more in amounts), default=(False,) * len(chain))
-    return tuple([Branch(queue, b, use.share(queue)) for queue, b in zip(chain, borrows, strict=True)])
+    return tuple([QueueBranch(queue, b, use.share(queue)) for queue, b in zip(chain, borrows, strict=True)])
