@@ -24,9 +24,9 @@ MEMORY = f'device.capacity["{GPU}"].memory.compareTo(quantity("80Gi")) >= 0'
 CORES = f'device.attributes["{GPU}"]["cores"] >= 8'
 
 
-def offers(spec: Obj, *objects: Obj, **fields: Obj) -> dict[str, Obj]:
+def offers(spec: Obj, *objects: Obj) -> dict[str, Obj]:
     """By kind, for a lone pod with a claim from a template."""
-    asking = pod("crew", spec={"resourceClaims": [use("gpus", template="t")]}, **fields)
+    asking = pod("crew", spec={"resourceClaims": [use("gpus", template="t")]})
     everything = [*CLASSES, node("n1"), *objects, claim_template("t", spec), asking]
     plan = remedied(everything)
     check_remedies(everything, plan)

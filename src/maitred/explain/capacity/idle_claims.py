@@ -141,7 +141,7 @@ class ClaimSorting(Sorting):
 def _kinds_of(spec: bytes, inventory: Inventory) -> Iterator[DeviceKind]:
     for ask in program_of(spec, inventory).asks:
         for pool in inventory.pools.values():
-            bits, _ = suiting(ask, pool, inventory)
+            bits = suiting(ask, pool, inventory).bits
             for unit in units_of(pool) if bits else ():
                 if any(bits >> place & 1 for place in unit.devices):
                     yield unit.kind

@@ -299,11 +299,14 @@ class Finder:
         found = dict[str, Change]()
         number = ranked.number
         for change in chain(fitting_claims(snapshot, number), looser_claims(snapshot, number)):
+            if not self.rehearsal.effort.allows():
+                break
             if change.kind not in found and self._probe(change, ranked):
                 self._add(found, change.kind, self._working(change, ranked))
-        for most, make in smaller_claims(snapshot, ranked.number):
+        for most, make in smaller_claims(snapshot, number):
             kind = make(most).kind
-            size = 0 if kind in found else self._most_that_fits(most, make, ranked)
+            tried = kind in found or not self.rehearsal.effort.allows()
+            size = 0 if tried else self._most_that_fits(most, make, ranked)
             self._add(found, kind, self._largest(size, make, ranked))
         return list(found.values())
 

@@ -193,7 +193,7 @@ def _by_place(asks: Sequence[DeviceAsk], inventory: Inventory) -> list[list[Pool
     for pool in islice(_of_interest(asks, inventory), MOST_POOLS):
         bits = 0
         for ask in asks:
-            bits |= suiting(ask, pool, inventory)[0]
+            bits |= suiting(ask, pool, inventory).bits
         there = found.setdefault(pool.node or str(pool.id), [])
         there += [device for place, device in enumerate(pool.devices) if bits >> place & 1]
     return list(found.values())
@@ -201,7 +201,7 @@ def _by_place(asks: Sequence[DeviceAsk], inventory: Inventory) -> list[list[Pool
 
 def _of_interest(asks: Sequence[DeviceAsk], inventory: Inventory) -> Iterator[DevicePool]:
     for id in sorted(inventory.pools):
-        if any(suiting(ask, inventory.pools[id], inventory)[0] for ask in asks):
+        if any(suiting(ask, inventory.pools[id], inventory).bits for ask in asks):
             yield inventory.pools[id]
 
 
