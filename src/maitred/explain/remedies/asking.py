@@ -173,15 +173,15 @@ def _without_constraints(name: str, spec: bytes) -> Iterator[OtherClaim]:
             "requests": list(one.requests),
             "to": None,
         }
-        words = f"do not require that {of_claim(name, one)} {must}"
+        words = f"do not require that {of_claim(name, one, claim)} {must}"
         share = 1 / (len(claim.constraints) + 1)
         yield OtherClaim(name, spec, spec_bytes(after), words, detail, share)
 
 
-def of_claim(name: str, constraint: DeviceConstraint) -> str:
+def of_claim(name: str, constraint: DeviceConstraint, claim: DeviceClaim) -> str:
     """The devices that a constraint is about."""
     requests = constraint.requests
-    if not requests:
+    if not requests or {one.name for one in claim.requests} <= set(requests):
         return f"devices of claim {name}"
     return f"devices of request{'s' if len(requests) > 1 else ''} {shown_names(requests)} of claim {name}"
 

@@ -175,7 +175,8 @@ def _wider_links(name: str, spec: bytes, inventory: Inventory) -> Iterator[Other
             constraints = list(claim.constraints)
             constraints[place] = msgspec.structs.replace(one, match_attribute=attribute)
             after = DeviceClaim(claim.requests, tuple(constraints), claim.config)
-            words = f"require that {of_claim(name, one)} share {attribute} instead of {one.match_attribute}"
+            devices, link = of_claim(name, one, claim), one.match_attribute
+            words = f"require that {devices} share {attribute} instead of {link}"
             detail: Detail = {
                 "kind": "deviceConstraint",
                 "claim": name,
