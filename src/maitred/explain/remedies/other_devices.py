@@ -8,16 +8,19 @@
 """
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 import msgspec
 
+from maitred.cluster.devices.allocator import Claimed
 from maitred.cluster.devices.inventory import Inventory
+from maitred.cluster.devices.looks import look_column
 from maitred.cluster.devices.matching import matching
+from maitred.cluster.devices.menus import claimed, menu, menus_of
 from maitred.cluster.devices.needs import spec_bytes, spec_of
-from maitred.cluster.devices.pools import DevicePool, PooledDevice
-from maitred.cluster.devices.requests import DeviceAsk, program_of, suiting
+from maitred.cluster.devices.pools import PooledDevice
+from maitred.cluster.devices.requests import program_of
 from maitred.cluster.snapshot import Snapshot
 from maitred.explain.remedies.asking import AskedRequest, OtherClaim, asked_by, claims_of, of_claim
 from maitred.model.cel import Comparison, comparisons, with_values
@@ -26,10 +29,12 @@ from maitred.model.devices.classes import CelSelector, DeviceSelector
 from maitred.model.plan import Detail
 from maitred.model.quantity import QuantityError, parse_nano
 
+MOST_REQUESTS = 8
+"""Of a claim, of which other values are tried."""
 MOST_KINDS = 3
 MOST_ATTRIBUTES = 3
 MOST_POOLS = 64
-"""So many are looked at to see which attributes lie within which; each that is found is tried."""
+"""So many that differ are looked at to see which attributes lie within which; each that is found is tried."""
 LONGEST_VALUE = 40
 Values = tuple[str | int | None, ...]
 """What a device has of some attributes and capacities; None of what it has not."""
@@ -40,9 +45,10 @@ def fitting_claims(snapshot: Snapshot, number: int) -> Iterator[OtherClaim]:
     selectors of one request."""
     inventory = snapshot.inventory
     for spec, claim in claims_of(snapshot, number).items():
-        yield from _wider_links(claim, spec, inventory)
-        for asked in asked_by(claim, spec):
-            yield from islice(_other_kinds(asked, inventory), MOST_KINDS)
+        if not program_of(spec, inventory).problem:
+            yield from _wider_links(claim, spec, snapshot)
+            for asked in islice(asked_by(claim, spec), MOST_REQUESTS):
+                yield from islice(_other_kinds(asked, inventory), MOST_KINDS)
 
 
 # -- devices of another kind -------------------------------------------------------------------------------
@@ -163,14 +169,15 @@ def _shortened(value: str | int) -> str:
 # -- a wider link ------------------------------------------------------------------------------------------
 
 
-def _wider_links(name: str, spec: bytes, inventory: Inventory) -> Iterator[OtherClaim]:
+def _wider_links(name: str, spec: bytes, snapshot: Snapshot) -> Iterator[OtherClaim]:
     claim = spec_of(spec)
-    asks = program_of(spec, inventory).asks
+    asks = program_of(spec, snapshot.inventory).asks
+    sights = list(_sights(spec, snapshot)) if claim.constraints else []
     for place, one in enumerate(claim.constraints):
         if not one.match_attribute:
             continue
-        concerned = [ask for ask in asks if place in ask.constraints]
-        wider = _wider(one.match_attribute, _by_place(concerned, inventory))[:MOST_ATTRIBUTES]
+        concerned = [number for number, ask in enumerate(asks) if place in ask.constraints]
+        wider = _wider(one.match_attribute, _by_place(concerned, sights))[:MOST_ATTRIBUTES]
         for step, attribute in enumerate(wider, 1):
             constraints = list(claim.constraints)
             constraints[place] = msgspec.structs.replace(one, match_attribute=attribute)
@@ -188,22 +195,27 @@ def _wider_links(name: str, spec: bytes, inventory: Inventory) -> Iterator[Other
             yield OtherClaim(name, spec, spec_bytes(after), words, detail, share)
 
 
-def _by_place(asks: Sequence[DeviceAsk], inventory: Inventory) -> list[list[PooledDevice]]:
+def _sights(spec: bytes, snapshot: Snapshot) -> Iterator[tuple[Claimed, list[PooledDevice]]]:
+    """Devices as a claim sees them: of nodes that differ to it, and of pools that several nodes can use."""
+    inventory, menus = snapshot.inventory, menus_of(spec, snapshot.inventory)
+    looks = look_column(menus.reading, snapshot.nodes, inventory)
+    for look, pools in looks.distinct[:MOST_POOLS]:
+        yield menu(menus, look, pools, inventory)[1], [device for pool in pools for device in pool.devices]
+    for pool in inventory.wide[:MOST_POOLS]:
+        yield claimed(menus.program, (pool,), inventory), list(pool.devices)
+
+
+def _by_place(
+    asks: Sequence[int], sights: Iterable[tuple[Claimed, list[PooledDevice]]]
+) -> list[list[PooledDevice]]:
     """Devices that some requests select, node by node, or pool by pool where several nodes can use them."""
-    found = dict[str, list[PooledDevice]]()
-    for pool in islice(_of_interest(asks, inventory), MOST_POOLS):
+    found = list[list[PooledDevice]]()
+    for sight, devices in sights:
         bits = 0
         for ask in asks:
-            bits |= suiting(ask, pool, inventory).bits
-        there = found.setdefault(pool.node or str(pool.id), [])
-        there += [device for place, device in enumerate(pool.devices) if bits >> place & 1]
-    return list(found.values())
-
-
-def _of_interest(asks: Sequence[DeviceAsk], inventory: Inventory) -> Iterator[DevicePool]:
-    for id in sorted(inventory.pools):
-        if any(suiting(ask, inventory.pools[id], inventory).bits for ask in asks):
-            yield inventory.pools[id]
+            bits |= sight.selected[ask]
+        found.append([device for place, device in enumerate(devices) if bits >> place & 1])
+    return found
 
 
 def _wider(link: str, places: Sequence[Sequence[PooledDevice]]) -> list[str]:
