@@ -6,9 +6,11 @@ from time import process_time
 from typing import Any
 
 import msgspec
+import pytest
 
 from maitred.cluster.devices.allocator import MOST_STEPS
-from maitred.cluster.devices.matching import MOST_COST_IN_ALL
+from maitred.cluster.devices.matching import EVALUATION, FREE_EVALUATIONS, MOST_COST_IN_ALL
+from maitred.cluster.devices.menus import menu_column
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.supply.devices import DeviceSupply
 from maitred.cluster.trial import Trial
@@ -21,6 +23,7 @@ from maitred.model.rotation import Rotation
 from tests.devices.made import (
     GPUS,
     Obj,
+    alternatives,
     claim,
     device,
     device_class,
@@ -115,13 +118,104 @@ def dear(expression: str, **more: Any) -> list[Obj]:
     return [claim("dear", asked), pod("dear", "dear")]
 
 
+READING = f'{DEAR} && device.attributes["example.com"].a >= 0 && device.attributes["example.com"].b >= 0'
+
+
 def test_selectors_that_cost_too_much_for_all_devices_together_select_nothing() -> None:
-    reading = f'{DEAR} && device.attributes["example.com"].a >= 0 && device.attributes["example.com"].b >= 0'
-    plan = decide([*hardware(40, 8), *dear(reading)])
+    plan = decide([*hardware(40, 8), *dear(READING)])
     (group,) = plan["groups"]
     said = f"claim devices/dear: its selectors cost more than {MOST_COST_IN_ALL} for all devices together"
     assert group["blockers"][0]["message"] == f"its claims cannot be served: {said}"
     assert plan["binds"] == []
+
+
+@pytest.mark.parametrize("numbers", [300, 9_000])
+def test_selectors_that_cost_much_and_not_too_much_are_evaluated_in_a_cycle_too(numbers: int) -> None:
+    """Whatever they cost, for every cycle comes to the same."""
+    snapshot = snapshot_of([*hardware(40, 8), *dear(f"lists.range({numbers}).all(x, x >= 0)")])
+    assert [bind.pod for bind in planned(snapshot).binds] == ["devices/dear"]
+
+
+def choosy(requests: int, ways: int, expression: str) -> list[Obj]:
+    """Of each alternative one selector, and no two alike."""
+    asked = [
+        alternatives(
+            f"r{number}",
+            *(request(f"a{place}", "gpu", expression.format(number * ways + place)) for place in range(ways)),
+        )
+        for number in range(requests)
+    ]
+    return [claim("choosy", *asked), pod("choosy", "choosy")]
+
+
+APART = 'device.attributes["example.com"].links != ["{}"] && device.attributes["example.com"].a < 9 && ' + (
+    'device.attributes["example.com"].b < 9'
+)
+ALIKE = 'device.driver != "{}"'
+LONG = '"' + "x" * 2_048 + '" != "{}"'
+REFUSED = {
+    "that tell all devices apart": (
+        choosy(16, 8, APART),
+        f"its selectors cost more than {MOST_COST_IN_ALL} for all devices together",
+    ),
+    "that are too many": (
+        [
+            claim("choosy", *(request(f"r{n}", "gpu", *[ALIKE] * 9) for n in range(32))),
+            pod("choosy", "choosy"),
+        ],
+        "it has 288 selectors, and maitred evaluates at most 256",
+    ),
+    "that are too long": (
+        choosy(8, 4, LONG),
+        "its selectors have 65846 bytes, and maitred evaluates at most 65536",
+    ),
+}
+
+
+@pytest.mark.parametrize(("objects", "said"), REFUSED.values(), ids=REFUSED)
+def test_selectors_are_not_evaluated(objects: list[Obj], said: str) -> None:
+    snapshot = snapshot_of([*hardware(40, 8), *objects])
+    for rotation in (BUDGET, None):
+        (group,) = planned(snapshot, rotation).groups
+        assert group.blockers[0].message == f"its claims cannot be served: claim devices/choosy: {said}"
+    (spec,) = (need.spec for shape in snapshot.shapes for need in shape.devices)
+    most = FREE_EVALUATIONS * 40 * 8 + MOST_COST_IN_ALL // EVALUATION
+    assert menu_column(spec, snapshot.nodes, snapshot.inventory).evaluations <= most + 1
+
+
+def test_a_claim_that_costs_too_much_with_its_last_alternative_gets_nothing_by_the_first() -> None:
+    either = [
+        claim("dear", alternatives("r", request("a", "gpu"), request("b", "gpu", READING))),
+        pod("dear", "dear"),
+    ]
+    plan = planned(snapshot_of([*hardware(40, 8), *either]))
+    assert (plan.binds, plan.claims) == ((), ())
+    assert "cost more than" in plan.groups[0].blockers[0].message
+
+
+def linked(name: str, link: str) -> Obj:
+    attributes: Obj = {"example.com/link": link}
+    return device(name, **attributes)
+
+
+def test_what_is_found_with_the_first_alternatives_is_found_with_all_of_them() -> None:
+    """The first six devices lead nowhere, which with eight ways to take each is not seen in time."""
+    links = ["a"] * 6 + ["b"] * 12
+    made = [linked(f"d{place}", link) for place, link in enumerate(links)]
+    ways = [request(f"a{k}", "gpu") for k in range(8)]
+    asked = [alternatives(f"r{n}", *ways) for n in range(12)]
+    together = claim("c", *asked, constraints=[matching("example.com/link")])
+    pool = pool_slice("n0", made, nodeName="n0")
+    plan = decide([CLASS, node("n0"), pool, together, pod("p", "c")])
+    (found,) = plan["claims"]
+    results = found["allocation"]["devices"]["results"]
+    assert [one["request"] for one in results] == [f"r{n}/a0" for n in range(12)]
+    assert {one["device"] for one in results} == {f"d{place}" for place in range(6, 18)}
+
+
+def test_many_selectors_are_evaluated_where_devices_are_alike() -> None:
+    plan = decide([*hardware(40, 8), *choosy(8, 8, ALIKE)])
+    assert [bind["pod"] for bind in plan["binds"]] == ["devices/choosy"]
 
 
 def test_the_same_selector_is_evaluated_where_there_are_few_kinds_of_devices() -> None:

@@ -117,6 +117,17 @@ def _devices(objects: list[Obj], group: str, detail: Obj) -> list[Obj]:
     return well_again(objects, detail)
 
 
+def _offered(objects: list[Obj], group: str, detail: Obj) -> list[Obj]:
+    """Device plugins offer all devices of their nodes again."""
+    for one in detail["devices"]:
+        (node,) = (o for o in objects if o["kind"] == "Node" and o["metadata"]["name"] == one["node"])
+        mended = repaired(node)[one["resource"]]
+        offered = node["status"].setdefault("allocatable", dict(node["status"]["capacity"]))
+        assert int(mended) == int(offered.get(one["resource"], 0)) + one["unwell"]
+        offered[one["resource"]] = node["status"]["capacity"][one["resource"]] = mended
+    return objects
+
+
 def key(obj: Obj) -> str:
     return f"{obj['metadata'].get('namespace', 'default')}/{obj['metadata']['name']}"
 
@@ -308,4 +319,5 @@ APPLIED: dict[str, Callable[[list[Obj], str, Obj], Iterable[Obj]]] = {
     "deviceClass": _claims,
     "deviceConstraint": _claims,
     "devices": _devices,
+    "nodeDevices": _offered,
 }

@@ -11,12 +11,18 @@ def of_claims(objects: list[Obj], pods: list[Obj], detail: Obj) -> list[Obj]:
     """The claims or templates that pods mean by the name in the detail, with the change that it says."""
     for spec in _specs(objects, pods, detail["claim"]):
         if detail["kind"] == "deviceConstraint":
-            kept = [one for one in spec["constraints"] if detail["attribute"] not in one.values()]
-            assert len(kept) == len(spec["constraints"]) - 1
-            spec["constraints"] = kept
+            (meant,) = (one for one in spec["constraints"] if _is_meant(one, detail))
+            spec["constraints"].remove(meant)
+            if detail["to"]:
+                spec["constraints"].append({**meant, "matchAttribute": detail["to"]})
         else:
             _change(_request(spec, detail["request"]), detail)
     return objects
+
+
+def _is_meant(constraint: Obj, detail: Obj) -> bool:
+    named = constraint.get("requests", [])
+    return detail["attribute"] in constraint.values() and named == detail["requests"]
 
 
 def _specs(objects: list[Obj], pods: list[Obj], claim: str) -> Iterator[Obj]:
@@ -56,8 +62,12 @@ def _change(request: Obj, detail: Obj) -> None:
         amounts[detail["capacity"]] = detail["to"]
     else:
         assert kind == "deviceSelector"
-        texts = [one["cel"]["expression"] for one in request["selectors"]]
-        del request["selectors"][texts.index(detail["selector"])]
+        for change in detail["selectors"]:
+            texts = [one["cel"]["expression"] for one in request["selectors"]]
+            place = texts.index(change["from"])
+            request["selectors"][place : place + 1] = (
+                [{"cel": {"expression": change["to"]}}] if change["to"] else []
+            )
 
 
 def well_again(objects: list[Obj], detail: Obj) -> list[Obj]:

@@ -63,7 +63,8 @@ def field_names(cls: type) -> tuple[str, ...]:
     """Of a struct or a dataclass, in the order in which they are given, without what is derived."""
     if issubclass(cls, msgspec.Struct):
         return cls.__struct_fields__
-    return tuple(one.name for one in fields(cls) if one.compare) if is_dataclass(cls) else ()
+    known = fields(cls) if is_dataclass(cls) else ()
+    return tuple(one.name for one in known if one.compare and one.init)
 
 
 def parts(value: Any) -> Iterator[tuple[str, Any]]:

@@ -72,13 +72,17 @@ def test_the_model_is_that_of_the_devices() -> None:
     assert set(gang(mixed, 2, 4, model="A100").where.nodes) == {"n2", "n3"}
     other = gang(mixed, 2, 4, model="h100")
     assert other.outcome == "never"
-    assert ("now with devices of any model", "leave out --model") in offered(other)
+    assert ("now with devices of model a100-80gb", "--model a100-80gb") in offered(other)
+    each = cluster(node("n1", model="h100"), node("n2", model="a100"))
+    assert ("now with devices of any model", "leave out --model") in offered(gang(each, 2, 4, model="h100"))
 
 
 def test_another_class_is_offered_as_an_option() -> None:
-    nics = resource_slice("n1-nics", "nic", [device("nic-0")], node="n1", pool="nics")
-    found = gang([*cluster(node("n1")), nics], 2, 1, of="nic")
-    assert ("now with devices of class gpu instead of nic", "--device-class gpu") in offered(found)
+    """But for one of another driver: a network interface is no GPU."""
+    large = device_class("large", f'device.driver == "{GPU}" && device.attributes["{GPU}"].model == "h200"')
+    nics = resource_slice("n1-nics", "nic", [device("nic-0"), device("nic-1")], node="n1", pool="nics")
+    found = gang([*cluster(node("n1")), large, nics], 2, 1, of="large")
+    assert offered(found) == [("now with devices of class gpu instead of large", "--device-class gpu")]
 
 
 def test_members_stay_within_one_domain() -> None:

@@ -94,7 +94,6 @@ PUBLIC = {kind.__name__ for kind in (*OF_THE_CLUSTER, *SETTINGS, Taint, GroupApi
 POLICY = policy_of({"preemption": {"protection": {"namespaces": {"matchLabels": {SECRET: SECRET}}}}})
 
 HIDDEN = {
-    "Allocated.derived",
     "Allocation.devices",
     "Allocation.node_selector",
     "BudgetSpec.selector",
@@ -117,7 +116,6 @@ HIDDEN = {
     "GroupView.device_claims",
     "GroupView.overruled",
     "GroupView.owner",
-    "Inventory.findings",
     "JobSpec.scheduling",
     "JobSpec.template",
     "JobStatus.completed_indexes",

@@ -78,6 +78,21 @@ def test_what_is_closed_or_unwell_is_not_free() -> None:
     assert (b0.unwell, b0.allocatable[b.GPU], b0.free[b.GPU]) == (2, "24", "8")
 
 
+def test_devices_that_nodes_do_not_offer_are_told() -> None:
+    """Also where none is left in a domain."""
+    objects = [
+        node("n0", "b0", "r0", broken=3),
+        node("n1", "b0", "r0"),
+        node("n2", "b0", "r1", broken=8),
+    ]
+    found = survey(objects)
+    racks = [
+        (one.allocatable[b.GPU], one.free[b.GPU], one.unwell_devices) for one in found.domains[0].domains
+    ]
+    assert racks == [("16", "13", {b.GPU: 3}), ("8", "0", {b.GPU: 8})]
+    assert "0 of 8, 8 unwell" in "\n".join(lines(found))
+
+
 def test_devices_that_claims_are_for_are_counted_by_driver() -> None:
     gpus = [device(f"gpu-{i}", {"model": "h100"}) for i in range(3)]
     broken = device("gpu-3", {"model": "a100"}, taints=["bad:NoSchedule"])

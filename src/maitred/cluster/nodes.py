@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -171,6 +171,21 @@ class NodeView:
             return self
         amounts = np.where(self.missing == ANY_NUMBER, uncounted, self.missing)
         return replace(self, allocatable=self.allocatable + amounts, unwell={}, missing=None, cache={})
+
+    def with_devices_back(self, mended: Mapping[int, Collection[str]]) -> "NodeView":
+        """The same nodes, where devices of these kinds are well again, by the rows of their nodes."""
+        if self.missing is None:
+            return self
+        allocatable, missing, unwell = self.allocatable.copy(), self.missing.copy(), dict(self.unwell)
+        for row, resources in mended.items():
+            columns = [self.resources.index(name) for name in resources]
+            allocatable[columns, row] += missing[columns, row]
+            missing[columns, row] = 0
+            left = {name: one for name, one in unwell.pop(row).items() if name not in resources}
+            unwell |= {row: left} if left else {}
+        return replace(
+            self, allocatable=allocatable, unwell=unwell, missing=missing if unwell else None, cache={}
+        )
 
     def beside_claims(
         self, resources: frozenset[str], published: Callable[[], frozenset[tuple[str, str]]]

@@ -7,14 +7,18 @@ namespace that has used its share is done for this priority and this cycle; many
 
 The first group of a namespace is always examined, whatever is left, so that a later cycle gets to everybody:
 those who were cut off come first in it. The examination of a single group ends at the budget of a whole
-cycle, or at the policy's bound of a search if that is larger.
+cycle, or at the policy's bound of a search if that is larger; the selectors of one claim may cost as much as
+they are allowed beside that.
 """
 
+import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 
+from maitred.cluster.devices.matching import MOST_COST_IN_ALL
 from maitred.cluster.meter import Meter
+from maitred.cluster.supply.devices import LOOKS
 from maitred.decide.agenda import NOT_CUT_OFF
 from maitred.model.plan import Blocker
 from maitred.model.rotation import Rotation
@@ -75,9 +79,10 @@ class Budget:
             yield
             return
         before = self._meter.spent
-        self._meter.until = before + (self._longest // 2 if self._level == EXPLAINING else self._longest)
+        longest = self._longest // 2 if self._level == EXPLAINING else self._longest
+        self._meter.examine(longest, LOOKS * MOST_COST_IN_ALL)
         yield
-        self._meter.until = float("inf")
+        self._meter.examine(math.inf)
         self._used[namespace_of(group)] += max(1, self._meter.spent - before)
 
     def not_examined(self, group: str) -> Blocker:

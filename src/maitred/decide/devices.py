@@ -102,7 +102,8 @@ def _problems(trial: Trial, shape: int) -> Iterator[str]:
         program = program_of(need.spec, inventory)
         if program.problem:
             yield f"claim {name}: {program.problem}"
-        elif menu_column(need.spec, trial.nodes, inventory).is_too_dear:
+            continue
+        if menu_column(need.spec, trial.nodes, inventory).is_too_dear:
             yield f"claim {name}: {TOO_DEAR}"
         for request in program.requests:
             wrong = [_problem(ask) for ask in request]
@@ -228,6 +229,8 @@ class _Case:
     def fits(self, specs: Sequence[bytes]) -> bool:
         """Whether some node has devices for these claims beside all that is promised."""
         own = tuple(sorted(specs))
+        nodes, inventory = self.trial.nodes, self.trial.snapshot.inventory
+        self.left -= sum(menu_column(spec, nodes, inventory).evaluations for spec in own)
         numbers, _ = self.book.states(own)
         rows = np.flatnonzero(self.places.roomy)
         _, first = np.unique(numbers[rows], return_index=True)
@@ -299,7 +302,7 @@ class _Case:
                     return f"{called}: {words}", {"resource": name, **detail}
                 return f"request {request.name} of claim {name}: {words}", {"claim": name, **detail}
         together = [request.name for request in claim.requests]
-        words = f"no node has devices for requests {' and '.join(together)} of claim {name} at once"
+        words = f"no node has devices for requests {_listed(together)} of claim {name} at once"
         culprit = self._culprit(claim)
         if culprit:
             words += f" that {culprit}"
@@ -313,7 +316,7 @@ class _Case:
             if self.fits((spec_bytes(msgspec.structs.replace(claim, constraints=others)),)):
                 return words
         without = spec_bytes(msgspec.structs.replace(claim, constraints=()))
-        return " and ".join(said) if len(said) > 1 and self.fits((without,)) else ""
+        return _listed(said) if len(said) > 1 and self.fits((without,)) else ""
 
     def _request(self, claim: DeviceClaim) -> tuple[str, Detail]:
         """What excludes devices, alternative by alternative."""
@@ -371,7 +374,14 @@ def _added_up(claim: DeviceClaim) -> DeviceClaim:
 
 
 def _claim_names(names: list[str]) -> str:
-    return f"claim{'s' if len(names) > 1 else ''} {' and '.join(names)}"
+    return f"claim{'s' if len(names) > 1 else ''} {_listed(names)}"
+
+
+def _listed(names: list[str]) -> str:
+    """There may be 32 of them."""
+    if len(names) > NAMES_SHOWN:
+        return names_shown(names)
+    return " and ".join(names)
 
 
 def _only(claim: DeviceClaim, request: DeviceRequest) -> DeviceClaim:

@@ -11,12 +11,12 @@ from maitred.cluster.supply.devices import DeviceSupply
 from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment, hand_out
 from maitred.decide.compile import acceptable, looks_of_rules, make_rules
-from maitred.decide.context import Context, Waiver
+from maitred.decide.context import FULL_RULES, Context, Waiver
 from maitred.decide.levels import Ladder, codes_inside, codes_of, position_of
 from maitred.decide.place import place
 from maitred.decide.rules import Rules
 from maitred.decide.scoring import has_soft_company
-from maitred.decide.seats import PASS, Demand, Steps
+from maitred.decide.seats import PASS, Demand, Seats, Steps
 
 
 def required_domain(trial: Trial, ask: Ask, context: Context, waiver: Waiver) -> Mask | None:
@@ -60,8 +60,9 @@ def seat_within(
             rules = rules_for(trial, ask, context, waiver)
         everyone = Demand(demand.counts, demand.want, demand.want)
         seats = place(rules, within, ladder, everyone, context.policy, steps)
-        if seats is not None:
+        if seats is not None and (waiver is not FULL_RULES or _is_served(devices, ask, seats)):
             break
+        seats = None
     if seats is None:
         rules = rules_for(trial, ask, context, waiver)
         seats = place(rules, within, ladder, demand, context.policy, steps)
@@ -74,6 +75,11 @@ def seat_within(
     inside = within & _narrowest_domain(trial, ladder, found)
     in_turn = _seat_one_by_one(trial, ask, inside, context, steps, waiver)
     return in_turn if len(in_turn) >= len(found) else found
+
+
+def _is_served(devices: DeviceSupply, ask: Ask, seats: Seats) -> bool:
+    """Whether there are devices with all alternatives too: the search for them may have been given up."""
+    return devices.serves([(ask.distinct[position], row, copies) for position, row, copies in seats.runs])
 
 
 def _narrowest_domain(trial: Trial, ladder: Ladder, found: Assignment) -> Mask:

@@ -73,7 +73,8 @@ class Domain(Record, frozen=True):
     free: dict[str, str]
     domains: tuple["Domain", ...] = ()
     unwell_devices: dict[str, int] = {}
-    """By driver: devices that claims are for, that are tainted and not in use."""
+    """By driver, devices that claims are for, that are tainted and not in use; by resource, those that nodes
+    have and do not offer. `allocatable` is with them."""
 
 
 class Problem(Record, frozen=True):
@@ -125,15 +126,18 @@ class DomainSums:
         self.well = open_and_well(snapshot.nodes, health_taints(policy))
         left: Ints = np.maximum(snapshot.nodes.allocatable - snapshot.used, 0)
         claimable = by_driver(claimable_devices(snapshot))
-        self.have: Ints = np.vstack((snapshot.nodes.allocatable, *(one.total for one in claimable.values())))
+        self.whole = snapshot.nodes.whole().allocatable
+        self.have: Ints = np.vstack((self.whole, *(one.total for one in claimable.values())))
         self.free: Ints = np.vstack((left, *(one.free for one in claimable.values()))) * self.well
-        self.unwell = {driver: one.unwell for driver, one in claimable.items() if one.unwell.any()}
+        missing = zip(snapshot.nodes.resources, self.whole - snapshot.nodes.allocatable, strict=True)
+        self.unwell = {name: amount for name, amount in missing if amount.any()}
+        self.unwell |= {driver: one.unwell for driver, one in claimable.items() if one.unwell.any()}
         self.columns = self._telling_columns(list(claimable))
 
     def _telling_columns(self, drivers: Sequence[str]) -> dict[str, int]:
         """The resources that tell most of a domain, and where they stand: devices, then cpu and memory."""
         nodes = self.nodes
-        there = [name for name, have in zip(nodes.resources, nodes.allocatable, strict=True) if have.any()]
+        there = [name for name, have in zip(nodes.resources, self.whole, strict=True) if have.any()]
         devices = sorted(name for name in there if is_device(self.policy, name))
         claimed = {driver: len(nodes.resources) + place for place, driver in enumerate(drivers)}
         others = (name for name in (CPU, MEMORY) if name in there)

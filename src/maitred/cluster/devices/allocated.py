@@ -34,7 +34,7 @@ class Allocated:
     """Every claim that is allocated."""
     sought: Mapping[str, bytes] = field(default_factory=dict)
     """What these asked for; empty if no device."""
-    derived: dict[Hashable, Any] = field(default_factory=dict)
+    derived: dict[Hashable, Any] = field(default_factory=dict, compare=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Allocated, (self.by_pool, self.claims, self.sought)

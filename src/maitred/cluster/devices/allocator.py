@@ -62,6 +62,8 @@ class Claimed:
     not valid."""
     cost: int = 0
     """What it takes to evaluate its selectors."""
+    evaluations: int = 0
+    """How often that is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +102,28 @@ class Answer:
 def allocate(
     offer: DeviceOffer, usage: DeviceUsage, claims: Sequence[Claimed], worth: Sequence[float] = ()
 ) -> Answer:
-    """`worth`: of what is left of a device that is shared, by thousandths."""
-    search = _DeviceSearch(offer, usage, claims, worth)
+    """`worth`: of what is left of a device that is shared, by thousandths.
+
+    If the search with all alternatives is given up, fewer of them are tried: the first of each request, the
+    first two, and so on. A wrong device costs a search less if there are fewer ways to go on from it.
+    """
+    answer = _attempted(_DeviceSearch(offer, usage, claims, worth))
+    most = max((len(request) for one in claims for request in one.program.requests), default=0)
+    for count in range(1, most):
+        if not answer.exhausted:
+            break
+        again = _attempted(_DeviceSearch(offer, usage, claims, worth, count, MOST_STEPS // most))
+        found = again.solution is not None
+        answer = Answer(again.solution, exhausted=not found, steps=answer.steps + again.steps)
+    return answer
+
+
+def _attempted(search: "_DeviceSearch") -> Answer:
+    most = search.left
     try:
-        found = search.run()
+        return Answer(search.run(), steps=most - search.left)
     except _ExhaustedError:
-        return Answer(None, exhausted=True, steps=MOST_STEPS)
-    return Answer(found, steps=MOST_STEPS - search.left)
+        return Answer(None, exhausted=True, steps=most)
 
 
 @dataclass(slots=True)
@@ -118,8 +135,16 @@ class _Common:
 
 class _DeviceSearch:
     def __init__(
-        self, offer: DeviceOffer, usage: DeviceUsage, claims: Sequence[Claimed], worth: Sequence[float]
+        self,
+        offer: DeviceOffer,
+        usage: DeviceUsage,
+        claims: Sequence[Claimed],
+        worth: Sequence[float],
+        alternatives: int | None = None,
+        steps: int = MOST_STEPS,
     ) -> None:
+        """`alternatives`: so many of each request are tried."""
+        self._alternatives = alternatives
         self._offer, self._claims, self._worth = offer, claims, worth
         self._taken = set(usage.taken)
         self._shares: dict[int, Amounts] = {number: dict(amounts) for number, amounts in usage.shares}
@@ -131,7 +156,7 @@ class _DeviceSearch:
         self._given: list[list[Given]] = [[] for _ in claims]
         self._watches = [any(ask.is_admin for ask in claim.program.asks) for claim in claims]
         self._common = [[_Common() for _ in claim.program.constraints] for claim in claims]
-        self.left = MOST_STEPS
+        self.left = steps
         """Steps."""
         self._failed: set[Hashable] = set()
         attributes = {one.attribute for claim in claims for one in claim.program.constraints}
@@ -167,7 +192,7 @@ class _DeviceSearch:
         if request == len(program.requests):
             return (yield self._claim(index + 1))
         first = sum(map(len, program.requests[:request]))
-        for number, ask in enumerate(program.requests[request], first):
+        for number, ask in enumerate(program.requests[request][: self._alternatives], first):
             if (yield self._alternative(index, request, number, ask)):
                 return True
         return False

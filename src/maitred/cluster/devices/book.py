@@ -142,6 +142,11 @@ class Book:
         own, shared = self.own.get(row), self._shared_on.get(row)
         return (own or Counter()) + (shared or Counter()) if shared else Counter(own)
 
+    @property
+    def claims(self) -> int:
+        """How many there are in all."""
+        return sum(counts.total() for counts in self.own.values()) + len(self.shared)
+
     # -- what is taken ---------------------------------------------------------------------------------
 
     def usage(self, row: int) -> DeviceUsage:

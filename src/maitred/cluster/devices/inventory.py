@@ -19,7 +19,7 @@ class Inventory:
     classes: Mapping[str, DeviceClass] = field(default_factory=dict)
     hidden: Mapping[str, Mapping[PoolId, int]] = field(default_factory=dict)
     """Expressions that whoever reads this may not know, by other names: the devices that they select."""
-    findings: Findings = field(default_factory=Findings)
+    findings: Findings = field(default_factory=Findings, compare=False)
     """What was worked out from all this, by whoever did."""
 
     @cached_property

@@ -5,7 +5,7 @@ found once for each node and each set of attributes, however many claims there a
 other amounts of memory, each is held against as many looks as there are, not against every device.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -30,21 +30,27 @@ class ReadAttributes(NamedTuple):
 
 
 def reading_of(program: Program, inventory: Inventory) -> ReadAttributes:
-    expressions = sorted({one for ask in program.asks for one in ask.expressions})
+    asks = () if program.problem else program.asks
+    expressions = sorted({one for ask in asks for one in ask.expressions})
     hidden = tuple(one for one in expressions if one in inventory.hidden)
+    merged = reads_of([one for one in expressions if one not in inventory.hidden])
+    return ReadAttributes(merged, tuple(sorted({one.attribute for one in program.constraints})), hidden)
+
+
+def reads_of(expressions: Iterable[str]) -> Reads:
+    """What any of these can tell of devices."""
     reads = list[Reads]()
     for expression in expressions:
         try:
-            reads.append(Reads() if expression in hidden else selector(expression).reads)
+            reads.append(selector(expression).reads)
         except SelectorError:
             continue  # it selects nothing
-    merged = Reads(
+    return Reads(
         attributes=frozenset[str]().union(*(one.attributes for one in reads)),
         capacity=frozenset[str]().union(*(one.capacity for one in reads)),
         domains=frozenset[str]().union(*(one.domains for one in reads)),
         everything=any(one.everything for one in reads),
     )
-    return ReadAttributes(merged, tuple(sorted({one.attribute for one in program.constraints})), hidden)
 
 
 class Looks(NamedTuple):

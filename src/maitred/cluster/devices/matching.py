@@ -23,6 +23,10 @@ from maitred.model.devices.slices import DeviceAttribute
 
 USUAL_COST = 10
 """Of an expression that compares an attribute or two, for one device."""
+EVALUATION = 10
+"""What it takes to evaluate an expression for a device, beside its own cost."""
+FREE_EVALUATIONS = 3
+"""For each device: more expressions of a claim count, unless devices are alike in what these read."""
 MOST_COST_IN_ALL = 200_000
 """Of the expressions of a claim beyond that, for all devices together."""
 TOO_DEAR = f"its selectors cost more than {MOST_COST_IN_ALL} for all devices together"
@@ -42,7 +46,14 @@ class Matched(NamedTuple):
     """The devices of a pool that are selected."""
     problems: list[SelectorProblem]
     cost: int
-    """What it takes to find that out, beyond what is usual: the same whether it was known before or not."""
+    """What the expressions cost, beyond what is usual: the same whether it was known before or not."""
+    evaluations: int
+    """How often they have to be evaluated."""
+
+
+def total_cost(cost: int, evaluations: int, devices: int) -> int:
+    """What it takes to find out which of so many devices are selected, beyond what is usual."""
+    return cost + EVALUATION * max(0, evaluations - FREE_EVALUATIONS * devices)
 
 
 def matching(expressions: tuple[str, ...], pool: DevicePool, inventory: Inventory) -> Matched:
@@ -57,7 +68,7 @@ def matching(expressions: tuple[str, ...], pool: DevicePool, inventory: Inventor
         try:
             compiled = selector(expression)
         except SelectorError as error:
-            return Matched(0, [SelectorProblem(expression, None, str(error))], 0)
+            return Matched(0, [SelectorProblem(expression, None, str(error))], 0, 0)
         for number, device in enumerate(pool.devices):
             if not chosen >> number & 1:
                 continue
@@ -65,16 +76,16 @@ def matching(expressions: tuple[str, ...], pool: DevicePool, inventory: Inventor
             if kind not in known:
                 known[kind] = compiled.examine(facts_of(device))
             answer, cost = known[kind]
-            if cost > USUAL_COST and kind not in counted:
+            if kind not in counted:
                 counted.add(kind)
-                total += cost - USUAL_COST
-                if total > MOST_COST_IN_ALL:
-                    return Matched(0, [SelectorProblem(expression, None, TOO_DEAR)], total)
+                total += max(0, cost - USUAL_COST)
+                if total_cost(total, len(counted), len(pool.devices)) > MOST_COST_IN_ALL:
+                    return Matched(0, [SelectorProblem(expression, None, TOO_DEAR)], total, len(counted))
             if answer is not True:
                 chosen &= ~(1 << number)
             if isinstance(answer, str):
                 problems.append(SelectorProblem(expression, device.id, answer))
-    return Matched(chosen, problems, total)
+    return Matched(chosen, problems, total, len(counted))
 
 
 def kind_of(device: PooledDevice, reads: Reads) -> Hashable:
@@ -89,6 +100,15 @@ def kind_of(device: PooledDevice, reads: Reads) -> Hashable:
         capacity,
         tuple([source.capacity[name].value for name in capacity]),
     )
+
+
+def kinds_of(pool: DevicePool, reads: Reads) -> Hashable:
+    """Equal for pools of which the devices, in their order, cannot be told apart by what reads this."""
+    key = ("kinds", reads)
+    if key not in pool.derived:
+        pool.derived[key] = tuple([kind_of(device, reads) for device in pool.devices])
+    found: Hashable = pool.derived[key]
+    return found
 
 
 @lru_cache(maxsize=1024)

@@ -16,7 +16,7 @@ from maitred.cluster.devices.allocator import Claimed, DeviceOffer
 from maitred.cluster.devices.findings import MOST_LOOKS, Bounded, new_number
 from maitred.cluster.devices.inventory import Inventory
 from maitred.cluster.devices.looks import ReadAttributes, look_column, look_of, reading_of, renamed, traits
-from maitred.cluster.devices.matching import MOST_COST_IN_ALL
+from maitred.cluster.devices.matching import MOST_COST_IN_ALL, total_cost
 from maitred.cluster.devices.pools import CounterName, DevicePool, PooledDevice, Reach
 from maitred.cluster.devices.requests import Program, program_of, suiting, tolerated
 from maitred.cluster.nodes import Codes, Mask, NodeView
@@ -37,13 +37,23 @@ def offer_of(pools: Iterable[DevicePool]) -> DeviceOffer:
 
 
 def claimed(program: Program, pools: Sequence[DevicePool], inventory: Inventory) -> Claimed:
-    """What of these pools suits a claim."""
-    chosen, open_ = [0] * len(program.asks), [0] * len(program.asks)
-    start = cost = 0
+    """What of these pools suits a claim; nothing if it costs too much to find out."""
+    nothing = (0,) * len(program.asks)
+    if program.problem:
+        return Claimed(program, nothing, nothing)
+    chosen, open_ = list(nothing), list(nothing)
+    start = cost = evaluations = 0
     for pool in pools:
+        counted = set[tuple[str, ...]]()
         for number, ask in enumerate(program.asks):
-            bits, spent = suiting(ask, pool, inventory)
-            cost += spent
+            found = suiting(ask, pool, inventory)
+            bits = found.bits
+            if ask.expressions not in counted:
+                counted.add(ask.expressions)
+                cost, evaluations = cost + found.cost, evaluations + found.evaluations
+                total = total_cost(cost, evaluations, start + len(pool.devices))
+                if total > MOST_COST_IN_ALL:
+                    return Claimed(program, nothing, nothing, cost=total, evaluations=evaluations)
             chosen[number] |= bits << start
             if bits and has_taints(pool):
                 untainted = sum(
@@ -52,7 +62,14 @@ def claimed(program: Program, pools: Sequence[DevicePool], inventory: Inventory)
                 bits &= untainted
             open_[number] |= bits << start
         start += len(pool.devices)
-    return Claimed(program, tuple(open_), tuple(chosen), not any(pool.problem for pool in pools), cost)
+    return Claimed(
+        program,
+        tuple(open_),
+        tuple(chosen),
+        complete=not any(pool.problem for pool in pools),
+        cost=total_cost(cost, evaluations, start),
+        evaluations=evaluations,
+    )
 
 
 def has_taints(pool: DevicePool) -> bool:
@@ -78,6 +95,8 @@ class MenuColumn(NamedTuple):
     """Nodes that have nothing for the claim have NO_MENU."""
     cost: int
     """What it takes to evaluate its selectors for all devices. If it is too much, there is nothing for it."""
+    evaluations: int
+    """How often that is done, at most."""
 
     @property
     def is_too_dear(self) -> bool:
@@ -91,14 +110,15 @@ def menu_column(spec: bytes, nodes: NodeView, inventory: Inventory) -> MenuColum
 def _menu_column(spec: bytes, nodes: NodeView, inventory: Inventory) -> MenuColumn:
     menus = menus_of(spec, inventory)
     looks = look_column(menus.reading, nodes, inventory)
-    cost, numbers = claimed(menus.program, inventory.wide, inventory).cost, [NO_MENU]
+    wide = claimed(menus.program, inventory.wide, inventory)
+    cost, evaluations, numbers = wide.cost, wide.evaluations, [NO_MENU]
     for look, pools in looks.distinct:
         number, sight = menu(menus, look, pools, inventory)
         numbers.append(number)
-        cost += sight.cost
+        cost, evaluations = cost + sight.cost, evaluations + sight.evaluations
         if cost > MOST_COST_IN_ALL:
-            return MenuColumn(np.zeros_like(looks.codes), cost)
-    return MenuColumn(np.array(numbers, dtype=np.int32)[looks.codes], cost)
+            return MenuColumn(np.zeros_like(looks.codes), cost, evaluations)
+    return MenuColumn(np.array(numbers, dtype=np.int32)[looks.codes], cost, evaluations)
 
 
 def sight_of(spec: bytes, pools: tuple[DevicePool, ...], inventory: Inventory) -> Claimed:

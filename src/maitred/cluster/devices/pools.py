@@ -105,7 +105,7 @@ class DevicePool:
     """Why none of them can be allocated: not all slices are there, or they contradict each other."""
     reaches: tuple[Reach, ...] = ()
     """Of what is published, if none of it can be allocated."""
-    derived: Bounded[Hashable, Any] = field(default_factory=lambda: Bounded(MOST_DERIVED))
+    derived: Bounded[Hashable, Any] = field(default_factory=lambda: Bounded(MOST_DERIVED), compare=False)
 
     @property
     def order(self) -> tuple[bool, PoolId]:

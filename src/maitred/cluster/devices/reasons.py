@@ -5,7 +5,7 @@ node, those who use it, too little of a capacity or a counter.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -15,7 +15,8 @@ from maitred.cluster.devices.allocated import Allocated, PoolUse
 from maitred.cluster.devices.book import Book
 from maitred.cluster.devices.capacity import Amounts, consumption
 from maitred.cluster.devices.inventory import Inventory
-from maitred.cluster.devices.matching import SelectorProblem, matching
+from maitred.cluster.devices.looks import reads_of
+from maitred.cluster.devices.matching import SelectorProblem, kinds_of, matching
 from maitred.cluster.devices.menus import claimed, has_taints, wide_devices
 from maitred.cluster.devices.pools import CounterName, DeviceId, DevicePool, PooledDevice, PoolId
 from maitred.cluster.devices.requests import DeviceAsk, program_of, tolerated
@@ -186,6 +187,9 @@ class _Counting:
         self.ask, self.places, self.before, self.stock = ask, places, before, stock_of(book)
         self.nodes, self.inventory = book.load.nodes, book.inventory
         self.found = Funnel()
+        self._reads = reads_of(one for one in ask.expressions if one not in self.inventory.hidden)
+        self._sifted = dict[Hashable, _Sifted]()
+        """Pools whose devices are alike are sifted once."""
         self._shared_left = set[DeviceId]()
         """What is left of devices that several nodes can use."""
 
@@ -256,36 +260,55 @@ class _Counting:
     def _selected(self, pool: DevicePool) -> int:
         """The devices of a pool that the class and all selectors select; the others are counted."""
         found, ask = self.found, self.ask
-        chosen = self.inventory.classes.get(ask.source.device_class_name)
-        everything = (1 << len(pool.devices)) - 1
-        if chosen is None or ask.problem:
+        if ask.source.device_class_name not in self.inventory.classes or ask.problem:
             found.other_class += len(pool.devices)
             return 0
-        own = len(ask.expressions) - len(ask.source.selectors)
-        bits, problems = _matching(ask.expressions[:own], pool, self.inventory)
-        found.other_class += (everything & ~bits).bit_count()
-        for last in range(own + 1, len(ask.expressions) + 1):
-            kept, problems = _matching(ask.expressions[:last], pool, self.inventory)
-            found.rejected[ask.expressions[last - 1]] += (bits & ~kept).bit_count()
-            bits = kept
-        if problems:
-            found.failures = _joined([*found.failures, *_failures(problems)])
-        return bits
+        hidden = self.inventory.hidden
+        unknown = tuple(hidden[one].get(pool.id, 0) for one in ask.expressions if one in hidden)
+        key = (kinds_of(pool, self._reads), unknown)
+        if key not in self._sifted:
+            self._sifted[key] = _sifted(ask, pool, self.inventory)
+        sifted = self._sifted[key]
+        found.other_class += sifted.other_class
+        found.rejected.update(sifted.rejected)
+        if sifted.failures:
+            found.failures = _joined([*found.failures, *sifted.failures])
+        return sifted.bits
 
 
-def _matching(
-    expressions: tuple[str, ...], pool: DevicePool, inventory: Inventory
-) -> tuple[int, list[SelectorProblem]]:
-    key = ("matching", expressions)
-    if key not in pool.derived:
-        pool.derived[key] = matching(expressions, pool, inventory)[:2]
-    found: tuple[int, list[SelectorProblem]] = pool.derived[key]
-    return found
+class _Sifted(NamedTuple):
+    """What the selectors of a request make of the devices of a pool."""
+
+    bits: int
+    other_class: int
+    rejected: Counter[str]
+    failures: Sequence[Failure]
 
 
-def _failures(problems: Sequence[SelectorProblem]) -> Iterator[Failure]:
+def _sifted(ask: DeviceAsk, pool: DevicePool, inventory: Inventory) -> _Sifted:
+    own = len(ask.expressions) - len(ask.source.selectors)
+    everything = (1 << len(pool.devices)) - 1
+    matched = matching(ask.expressions[:own], pool, inventory)
+    bits, failures, rejected = (
+        matched.bits,
+        list(_failures(matched.problems, everything, pool)),
+        Counter[str](),
+    )
+    other_class = (everything & ~bits).bit_count()
+    for expression in ask.expressions[own:]:
+        matched = matching((expression,), pool, inventory)
+        failures += _failures(matched.problems, bits, pool)
+        rejected[expression] += (bits & ~matched.bits).bit_count()
+        bits &= matched.bits
+    return _Sifted(bits, other_class, rejected, _joined(failures))
+
+
+def _failures(problems: Sequence[SelectorProblem], bits: int, pool: DevicePool) -> Iterator[Failure]:
+    """Those for devices that nothing else excluded."""
+    names = {device.id for number, device in enumerate(pool.devices) if bits >> number & 1}
     for problem in problems:
-        yield Failure(problem.expression, 1, problem.message)
+        if problem.device is None or problem.device in names:
+            yield Failure(problem.expression, 1, problem.message)
 
 
 def _joined(failures: Sequence[Failure]) -> list[Failure]:

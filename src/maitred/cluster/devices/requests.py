@@ -1,8 +1,9 @@
 """Claims made ready for the search: which devices suit each request, and what they must have in common."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 import msgspec
 
@@ -18,6 +19,11 @@ from maitred.model.devices.claims import (
 )
 from maitred.model.devices.slices import DeviceTaint
 from maitred.model.quantity import QuantityError, parse_nano
+
+MOST_SELECTORS = 256
+"""Of one claim, beside those of its classes."""
+MOST_SELECTOR_BYTES = 64 * 1024
+"""Of all of these together."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,10 +104,21 @@ def _compile(spec: bytes, inventory: Inventory) -> Program:
     requests = tuple(tuple(_asks(request, speaking, inventory)) for request in claim.requests)
     if any(not request for request in requests):
         problem = problem or "it has a request of a kind that is not known"
+    problem = problem or _too_many_selectors(requests)
     found = Program(spec, requests, tuple(constraints), problem)
     if problem or found.fewest <= MOST_DEVICES:
         return found
     return replace(found, problem=f"it asks for {found.fewest} devices, and a claim can have {MOST_DEVICES}")
+
+
+def _too_many_selectors(requests: Sequence[Sequence[DeviceAsk]]) -> str:
+    own = [one for request in requests for ask in request for one in ask.source.selectors if one.cel]
+    if len(own) > MOST_SELECTORS:
+        return f"it has {len(own)} selectors, and maitred evaluates at most {MOST_SELECTORS}"
+    size = sum(len(one.cel.expression.encode()) for one in own if one.cel)
+    if size > MOST_SELECTOR_BYTES:
+        return f"its selectors have {size} bytes, and maitred evaluates at most {MOST_SELECTOR_BYTES}"
+    return ""
 
 
 def _asks(
@@ -155,16 +172,25 @@ def preferred(spec: bytes, count: int) -> bytes:
     return spec_bytes(msgspec.structs.replace(claim, requests=firsts))
 
 
-def suiting(ask: DeviceAsk, pool: DevicePool, inventory: Inventory) -> tuple[int, int]:
-    """The devices of a pool that an ask selects, as bits; whether they are free or tainted is another matter.
-    And what it costs to find out. A selector that fails for a device does not select it."""
+class Suiting(NamedTuple):
+    """The devices of a pool that an ask selects; whether they are free or tainted is another matter."""
+
+    bits: int
+    cost: int
+    """What it takes to find that out, see `Matched`."""
+    evaluations: int
+
+
+def suiting(ask: DeviceAsk, pool: DevicePool, inventory: Inventory) -> Suiting:
+    """A selector that fails for a device does not select it."""
     if ask.problem:
-        return 0, 0
+        return Suiting(0, 0, 0)
     known = pool.derived.get(ask.expressions)
     if known is None:
         matched = matching(ask.expressions, pool, inventory)
-        known = pool.derived[ask.expressions] = (matched.bits, matched.cost)
-    found: tuple[int, int] = known
+        known = Suiting(matched.bits, matched.cost, matched.evaluations)
+        pool.derived[ask.expressions] = known
+    found: Suiting = known
     return found
 
 

@@ -97,7 +97,7 @@ class DeviceSupply(Supply):
             return None
         sought, ranks = self._sought(shape), np.full(len(self.load.nodes.names), count - 1, dtype=np.int64)
         for known in reversed(range(1, count)):
-            copies, _ = self._copies(_preferred(sought, known), lifted=False, others_may_help=False)
+            copies, _ = self._copies(self._preferred(sought, known), lifted=False, others_may_help=False)
             ranks[copies > 0] = known - 1
         return ranks
 
@@ -157,6 +157,11 @@ class DeviceSupply(Supply):
         claims = [need.spec for need in self.load.shape(shape).devices if need.spec]
         return [*claims, *(one.spec for one in self.served(shape))]
 
+    def evaluations(self, shape: int) -> int:
+        """How often selectors are evaluated for the claims of a shape, at most."""
+        nodes, inventory = self.load.nodes, self.load.snapshot.inventory
+        return sum(menu_column(spec, nodes, inventory).evaluations for spec in self.specs(shape))
+
     def asked_by(self, shape: int) -> bool:
         return bool(self.load.shape(shape).devices or self.served(shape))
 
@@ -164,17 +169,17 @@ class DeviceSupply(Supply):
         return bool(self.load.snapshot.allocated.claims)
 
     def never_serves(self, shape: int) -> bool:
-        nodes, inventory = self.load.nodes, self.load.snapshot.inventory
-
-        def is_hopeless(spec: bytes) -> bool:
-            problem = program_of(spec, inventory).problem
-            return not inventory.pools or bool(problem) or menu_column(spec, nodes, inventory).is_too_dear
-
-        needs = self.load.shape(shape).devices
-        return any(need.problem or (need.spec and is_hopeless(need.spec)) for need in needs) or any(
-            is_hopeless(one.spec) and bool((nodes_without(nodes, one.resource) == nodes.alive).all())
+        nodes, needs = self.load.nodes, self.load.shape(shape).devices
+        return any(need.problem or (need.spec and self._is_hopeless(need.spec)) for need in needs) or any(
+            self._is_hopeless(one.spec) and bool((nodes_without(nodes, one.resource) == nodes.alive).all())
             for one in self.served(shape)
         )
+
+    def _is_hopeless(self, spec: bytes) -> bool:
+        inventory = self.load.snapshot.inventory
+        if not inventory.pools or program_of(spec, inventory).problem:
+            return True
+        return menu_column(spec, self.load.nodes, inventory).is_too_dear
 
     def minds_taints(self, shape: int) -> bool:
         """Whether tainted devices would do for pods of a shape, were they well."""
@@ -214,7 +219,7 @@ class DeviceSupply(Supply):
         for sought, positions in by_claims.items():
             if not sought.specs:
                 continue
-            wanted = _preferred(sought, self._first_choices) if self._first_choices else sought
+            wanted = self._preferred(sought, self._first_choices) if self._first_choices else sought
             copies, sure_up_to = self._copies(wanted, lifted, others_may_help)
             for position in positions:
                 fit.copies[position] = copies
@@ -257,8 +262,8 @@ class DeviceSupply(Supply):
         nodes, inventory = self.load.nodes, self.load.snapshot.inventory
         copies: Ints = np.zeros(len(nodes.names), dtype=np.int64)
         sure_up_to = UNLIMITED
-        cost = sum(menu_column(spec, nodes, inventory).cost for spec in sought.specs)
-        self.load.meter.take(LOOKS * cost)
+        for spec in sought.specs:
+            self.load.meter.take_once(spec, LOOKS * menu_column(spec, nodes, inventory).cost)
         for there, own in self._by_offer(sought):
             if there.any():
                 found, sure = self._count_alike(own, sought.shared, lifted)
@@ -308,6 +313,16 @@ class DeviceSupply(Supply):
                 sure_up_to = min(sure_up_to, most.copies)
         copies: Ints = found[numbers]
         return copies, sure_up_to
+
+    def _preferred(self, sought: SoughtClaims, count: int) -> SoughtClaims:
+        """The same with so many alternatives of every request. A claim that costs too much with all of them
+        gets nothing, whatever the first are."""
+
+        def first(spec: bytes) -> bytes:
+            return spec if self._is_hopeless(spec) else preferred(spec, count)
+
+        own = tuple(sorted(map(first, sought.own)))
+        return SoughtClaims(own, tuple((name, first(spec)) for name, spec in sought.shared), sought.served)
 
     def _tie(self, shapes: Sequence[int], fit: Fit) -> None:
         """Those who share a claim must be where its devices can be used."""
@@ -380,12 +395,17 @@ class DeviceSupply(Supply):
     def granted(self, entries: Iterable[Seated], worth: tuple[float, ...]) -> "Granted":
         """The devices that the pods of some entries get, if nobody else comes. `worth`: of what is left of a
         device that is shared, by thousandths; where it loses least, a share is taken."""
-        alone = DeviceSupply(self.load)
-        book = alone._book = Book(self.load, self._gone(), worth)
-        for entry in entries:
-            alone.take(entry)
+        alone, entries = DeviceSupply(self.load), list(entries)
         found = Granted()
-        found.add(book.promised())
+        # In another order a search may be given up. What is promised was found in the usual one.
+        for order in (worth, ()) if worth else ((),):
+            book = alone._book = Book(self.load, self._gone(), order)
+            for entry in entries:
+                alone.take(entry)
+            promised = list(book.promised())
+            if len(promised) == book.claims or not order:
+                found.add(promised)
+                break
         return found
 
     def free_shares(self) -> Ints:
@@ -403,12 +423,6 @@ class DeviceSupply(Supply):
         own = tuple(sorted(need.spec for need in needs if need.spec and not need.claim))
         shared = tuple(sorted((need.claim, need.spec) for need in needs if need.spec and need.claim))
         return SoughtClaims(own, shared, self.served(shape))
-
-
-def _preferred(sought: SoughtClaims, count: int) -> SoughtClaims:
-    own = tuple(sorted(preferred(spec, count) for spec in sought.own))
-    shared = tuple((name, preferred(spec, count)) for name, spec in sought.shared)
-    return SoughtClaims(own, shared, sought.served)
 
 
 def _not_there(load: Load) -> Mask:

@@ -164,10 +164,11 @@ def unwell(audit: Audit) -> Section:
     total = sum(one.unwell or 0 for one in found)
     nodes = len({one.node for one in found})
     tainted = ", or they are tainted" if any(one.cause == "Tainted" for one in found) else ""
-    about = (
-        f"{amount(total, 'device')} on {counted(nodes, 'node')} cannot be had: the node does not offer "
-        f"them{tainted}."
-    )
+    uncounted = len({one.node for one in found if not one.of})
+    many = amount(total, "device") if total or not uncounted else "Devices"
+    about = f"{many} on {counted(nodes, 'node')} cannot be had: the node does not offer them{tainted}."
+    if uncounted:
+        about += f" On {counted(uncounted, 'node')}, nothing says how many there are."
     rows = cut(
         (
             one.node,

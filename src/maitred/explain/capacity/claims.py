@@ -76,7 +76,7 @@ def _selects(device_class: str, sample: tuple[DevicePool, int], inventory: Inven
     pool, place = sample
     exactly = ExactRequest(device_class)
     (ask,) = program_of(spec_bytes(DeviceClaim((DeviceRequest(CLAIM, exactly),))), inventory).asks
-    bits, _ = suiting(ask, pool, inventory)
+    bits = suiting(ask, pool, inventory).bits
     return bool(bits >> place & 1)
 
 

@@ -1,6 +1,6 @@
 """Why devices are idle that claims are for, and with them all devices of the cluster."""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from functools import cached_property
 
 import numpy as np
@@ -8,10 +8,13 @@ import numpy as np
 from maitred.cluster.devices.counted import ClaimableDevices
 from maitred.cluster.devices.hardware import DeviceKind, units_of
 from maitred.cluster.devices.inventory import Inventory
+from maitred.cluster.devices.looks import reading_of
+from maitred.cluster.devices.matching import kinds_of
+from maitred.cluster.devices.menus import menu_column
 from maitred.cluster.devices.needs import ClaimNeed
 from maitred.cluster.devices.pools import DeviceId, PoolId
 from maitred.cluster.devices.requests import program_of, suiting
-from maitred.cluster.nodes import Ints
+from maitred.cluster.nodes import Ints, NodeView
 from maitred.cluster.supply.devices import DeviceSupply, Granted
 from maitred.decide.shares.placing import device_worth
 from maitred.explain.capacity.document import Idle, IdlePart, IdleReason
@@ -66,7 +69,7 @@ class ClaimedDevices:
     def kinds_of(self, spec: bytes) -> frozenset[DeviceKind]:
         """The kinds of devices that suit some request of a claim."""
         if spec not in self._kinds:
-            self._kinds[spec] = frozenset(_kinds_of(spec, self.snapshot.inventory))
+            self._kinds[spec] = frozenset(_kinds_of(spec, self.snapshot.nodes, self.snapshot.inventory))
         return self._kinds[spec]
 
     def _counted(self, granted: Granted) -> dict[DeviceKind, Ints]:
@@ -138,10 +141,20 @@ class ClaimSorting(Sorting):
                 yield IdlePart(reason, detail, count, 0, None if price is None else round(count * price, 2))
 
 
-def _kinds_of(spec: bytes, inventory: Inventory) -> Iterator[DeviceKind]:
-    for ask in program_of(spec, inventory).asks:
-        for pool in inventory.pools.values():
-            bits, _ = suiting(ask, pool, inventory)
-            for unit in units_of(pool) if bits else ():
-                if any(bits >> place & 1 for place in unit.devices):
-                    yield unit.kind
+def _kinds_of(spec: bytes, nodes: NodeView, inventory: Inventory) -> Iterator[DeviceKind]:
+    """Kinds of devices that a claim selects. Worked out once for pools that are alike in what it reads."""
+    program = program_of(spec, inventory)
+    if program.problem or menu_column(spec, nodes, inventory).is_too_dear:
+        return
+    reading, known = reading_of(program, inventory), dict[Hashable, int]()
+    for pool in inventory.pools.values():
+        hidden = tuple(inventory.hidden[one].get(pool.id, 0) for one in reading.hidden)
+        key = (kinds_of(pool, reading.reads), hidden)
+        if key not in known:
+            known[key] = 0
+            for ask in program.asks:
+                known[key] |= suiting(ask, pool, inventory).bits
+        bits = known[key]
+        for unit in units_of(pool) if bits else ():
+            if any(bits >> place & 1 for place in unit.devices):
+                yield unit.kind

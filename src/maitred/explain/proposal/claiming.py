@@ -75,7 +75,7 @@ def _with_selector(request: ExactRequest | None, selector: DeviceSelector) -> Ex
 def _suiting(spec: bytes, inventory: Inventory) -> Iterator[PooledDevice]:
     for ask in program_of(spec, inventory).asks:
         for pool in inventory.pools.values():
-            bits, _ = suiting(ask, pool, inventory)
+            bits = suiting(ask, pool, inventory).bits
             yield from (device for place, device in enumerate(pool.devices) if bits >> place & 1)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from shlex import quote
 from typing import get_args
 
 from maitred.explain.forecast.estimate import Estimate
@@ -115,7 +116,8 @@ def offer_words(remedy: Remedy, members: int, where: Where, by_options: bool) ->
         case "deviceClass" if by_options:
             return f"now with devices of class {detail['to']} instead of {detail['from']}"
         case "deviceSelector" if by_options:
-            return "now with devices of any model"
+            other = [one["to"] for one in detail.get("values", ())]
+            return f"now with devices of {f'model {other[0]}' if other else 'any model'}"
         case _:
             return f"now if you {remedy.change}"
 
@@ -148,7 +150,8 @@ def _options(detail: Detail, given: Sequence[str]) -> str:
         case "deviceClass":
             return f"--device-class {detail['to']}"
         case "deviceSelector":
-            return "leave out --model"
+            other = [one["to"] for one in detail.get("values", ())]
+            return f"--model {quote(other[0])}" if other else "leave out --model"
         case _:
             option = {CPU: "cpu", MEMORY: "memory"}.get(detail["resource"], f"{DEVICES}s")
             return f"--{option} {detail['to']}"
@@ -196,7 +199,8 @@ def _request(resource: str, amount: str) -> str:
 def _claim_field(detail: Detail) -> str:
     """Of the ResourceClaimTemplate or the ResourceClaim that the claim of a pod names."""
     if detail["kind"] == "deviceConstraint":
-        return f"leave out the constraint on {detail['attribute']} in spec.devices.constraints of the claim"
+        where = f"the constraint on {detail['attribute']} in spec.devices.constraints of the claim"
+        return f"matchAttribute of {where}: {detail['to']}" if detail["to"] else f"leave out {where}"
     of_request = f"request {detail['request']} in spec.devices.requests of the claim"
     match detail["kind"]:
         case "deviceCount":
@@ -206,7 +210,10 @@ def _claim_field(detail: Detail) -> str:
         case "deviceClass":
             return f"deviceClassName of {of_request}: {detail['to']}"
         case _:
-            return f"leave out this selector of {of_request}"
+            after = [one["to"] for one in detail["selectors"]]
+            if None in after:
+                return f"leave out this selector of {of_request}"
+            return f"selectors of {of_request}: {'; '.join(after)}"
 
 
 def _quorum(count: int, proposed: ProposedGroup) -> list[str]:

@@ -1,16 +1,22 @@
 """Claims of strangers for devices, and what their pods need of them.
 
 Devices, classes and taints are the cluster's, and keep their names. What a stranger's claim selects by an
-expression is told by its result alone: which devices it selects, and not how.
+expression is told by its result alone: which devices it selects, and not how. If a claim costs too much to
+evaluate, it gets nothing, and so it is told.
 """
 
+from collections.abc import Hashable, Iterator
 from hashlib import sha256
 
 from maitred.cluster.devices.allocated import Allocated, DeviceUse
 from maitred.cluster.devices.inventory import Inventory
-from maitred.cluster.devices.matching import matching
+from maitred.cluster.devices.looks import reads_of
+from maitred.cluster.devices.matching import kinds_of, matching
+from maitred.cluster.devices.menus import menu_column
 from maitred.cluster.devices.needs import ClaimNeed, spec_bytes, spec_of
 from maitred.cluster.devices.pools import PoolId
+from maitred.cluster.devices.requests import program_of
+from maitred.cluster.snapshot import Snapshot
 from maitred.explain.redaction.aliases import MARK, Aliases
 from maitred.explain.redaction.vocabulary import Vocabulary
 from maitred.model.devices.claims import (
@@ -30,8 +36,9 @@ NOT_READY = "one of its claims is not ready"
 
 
 class DeviceFields:
-    def __init__(self, inventory: Inventory, allocated: Allocated, names: Aliases, words: Vocabulary) -> None:
-        self._names, self._words, self._inventory = names, words, inventory
+    def __init__(self, snapshot: Snapshot, names: Aliases, words: Vocabulary) -> None:
+        inventory, allocated = snapshot.inventory, snapshot.allocated
+        self._names, self._words, self._inventory, self._nodes = names, words, inventory, snapshot.nodes
         self._hidden: dict[str, dict[PoolId, int]] = {}
         self._specs: dict[bytes, bytes] = {}
         self.allocated = Allocated(
@@ -86,25 +93,32 @@ class DeviceFields:
         found = self._specs.get(spec)
         if found is None:
             claim = spec_of(spec)
+            serves = not self._is_hopeless(spec)
             found = self._specs[spec] = spec_bytes(
                 DeviceClaim(
-                    requests=tuple(map(self._request, claim.requests)),
+                    requests=tuple(self._request(one, serves) for one in claim.requests),
                     constraints=tuple(map(self._constraint, claim.constraints)),
                 )
             )
         return found
 
-    def _request(self, request: DeviceRequest) -> DeviceRequest:
+    def _is_hopeless(self, spec: bytes) -> bool:
+        """Its selectors are not evaluated: they are too many, or cost too much."""
+        if program_of(spec, self._inventory).problem:
+            return True
+        return menu_column(spec, self._nodes, self._inventory).is_too_dear
+
+    def _request(self, request: DeviceRequest, serves: bool) -> DeviceRequest:
         return DeviceRequest(
             name=self._word(request.name),
-            exactly=None if request.exactly is None else self._exact(request.exactly),
-            first_available=tuple(map(self._exact, request.first_available)),
+            exactly=None if request.exactly is None else self._exact(request.exactly, serves),
+            first_available=tuple(self._exact(one, serves) for one in request.first_available),
         )
 
-    def _exact(self, one: ExactRequest) -> ExactRequest:
+    def _exact(self, one: ExactRequest, serves: bool) -> ExactRequest:
         return ExactRequest(
             device_class_name=self._words.told(one.device_class_name),
-            selectors=tuple(map(self._selector, one.selectors)),
+            selectors=tuple(map(self._selector, one.selectors)) if serves else (self._nothing(),),
             allocation_mode=one.allocation_mode,
             count=one.count,
             admin_access=one.admin_access,
@@ -120,10 +134,21 @@ class DeviceFields:
             return one
         sign = f"{MARK}{sha256(one.cel.expression.encode()).hexdigest()}"
         if sign not in self._hidden:
-            pools = self._inventory.pools.values()
-            chosen = {pool.id: matching((one.cel.expression,), pool, self._inventory).bits for pool in pools}
-            self._hidden[sign] = {id: bits for id, bits in chosen.items() if bits}
+            self._hidden[sign] = {id: bits for id, bits in self._chosen(one.cel.expression) if bits}
         return DeviceSelector(CelSelector(sign))
+
+    def _chosen(self, expression: str) -> Iterator[tuple[PoolId, int]]:
+        """Worked out once for pools of which the devices are alike in what the expression reads."""
+        reads, known = reads_of((expression,)), dict[Hashable, int]()
+        for pool in self._inventory.pools.values():
+            kinds = kinds_of(pool, reads)
+            if kinds not in known:
+                known[kinds] = matching((expression,), pool, self._inventory).bits
+            yield pool.id, known[kinds]
+
+    def _nothing(self) -> DeviceSelector:
+        self._hidden[MARK] = {}
+        return DeviceSelector(CelSelector(MARK))
 
     def _toleration(self, one: DeviceToleration) -> DeviceToleration:
         return DeviceToleration(

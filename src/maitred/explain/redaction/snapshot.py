@@ -61,7 +61,7 @@ class Redaction:
         self._drains = DrainFields(self.names, self.reports)
         self.groups = GroupFields(self.names, self.words, self.pods, self.reports)
         self._storage = StorageFields(snapshot.storage, self.names, self.words)
-        self._devices = DeviceFields(snapshot.inventory, snapshot.allocated, self.names, self.words)
+        self._devices = DeviceFields(snapshot, self.names, self.words)
 
     def _said(self) -> Iterator[str]:
         """Words of the reader's own pods and groups."""

@@ -3,33 +3,31 @@
 - `{"kind": "deviceCount", "claim": "gpus", "request": "gpu", "from": 4, "to": 2}`;
 - `{"kind": "deviceCapacity", "claim": "gpus", "request": "gpu", "capacity": "memory", "from": "40Gi", "to":
   "20Gi"}`;
-- `{"kind": "deviceSelector", "claim": "gpus", "request": "gpu", "selector": "device.driver == 'x'"}`: to be
-  dropped;
+- `{"kind": "deviceSelector", "claim": "gpus", "request": "gpu", "selectors": [{"from":
+  "device.driver == 'x'", "to": null}]}`: to be dropped; `other_devices` has those that are changed;
 - `{"kind": "deviceClass", "claim": "gpus", "request": "gpu", "from": "h100", "to": "a100"}`;
-- `{"kind": "deviceConstraint", "claim": "gpus", "attribute": "gpu.example.com/link"}`: to be dropped;
-- `{"kind": "devices", "devices": [{"driver": "gpu.example.com", "pool": "n1", "device": "gpu-0"}]}`: devices
-  that are tainted, to be brought back.
+- `{"kind": "deviceConstraint", "claim": "gpus", "attribute": "gpu.example.com/link", "requests": [], "to":
+  null}`: to be dropped. `requests` are those that it names, if it names any.
 
 The claim is named as pods name it, or by its own name if they share it; the request as results name it,
 `gpu/a` for one of several alternatives.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
 from maitred.cluster.devices.inventory import Inventory
 from maitred.cluster.devices.needs import ClaimNeed, spec_bytes, spec_of
-from maitred.cluster.devices.pools import DeviceId, DevicePool, PoolId
 from maitred.cluster.snapshot import GroupView, Shape, Snapshot
 from maitred.decide.devices import shortened
-from maitred.explain.remedies.changes import available, shown_names, with_members_like
-from maitred.model.devices.claims import CapacityRequirements, DeviceClaim, ExactRequest
+from maitred.explain.remedies.changes import shown_names, with_members_like
+from maitred.model.cel import drivers_named
+from maitred.model.devices.claims import CapacityRequirements, DeviceClaim, DeviceConstraint, ExactRequest
 from maitred.model.needs import Needs
-from maitred.model.plan import Blocker, Detail, Remedy
+from maitred.model.plan import Detail, Remedy
 from maitred.model.quantity import QuantityError, nano_text, parse_nano
-from maitred.model.words import counted
 
 MOST_CLASSES = 3
 STEPS = 8
@@ -44,7 +42,7 @@ class OtherClaim:
     before: bytes
     after: bytes
     words: str
-    detail_: tuple[tuple[str, object], ...]
+    detail: Detail = field(compare=False)
     share: float
 
     def applied(self, snapshot: Snapshot, number: int) -> Snapshot:
@@ -58,10 +56,10 @@ class OtherClaim:
 
     @property
     def kind(self) -> str:
-        return str(dict(self.detail_)["kind"])
+        return str(self.detail["kind"])
 
     def remedy(self, view: GroupView) -> Remedy:
-        return Remedy(self.words, dict(self.detail_))
+        return Remedy(self.words, self.detail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +99,8 @@ class AskedRequest:
             request = msgspec.structs.replace(request, first_available=tuple(others))
         requests = (*claim.requests[: self.place], request, *claim.requests[self.place + 1 :])
         after = spec_bytes(msgspec.structs.replace(claim, requests=requests))
-        named = {"kind": detail.pop("kind"), "claim": self.claim, "request": self.name, **detail}
-        return OtherClaim(self.claim, self.spec, after, f"{words} {self.where}", tuple(named.items()), share)
+        named: Detail = {"kind": detail.pop("kind"), "claim": self.claim, "request": self.name, **detail}
+        return OtherClaim(self.claim, self.spec, after, f"{words} {self.where}", named, share)
 
 
 # -- which changes there are -------------------------------------------------------------------------------
@@ -136,7 +134,7 @@ def looser_claims(snapshot: Snapshot, number: int) -> Iterator[OtherClaim]:
     """Each claim with one selector or constraint less, or another class."""
     for spec, claim in claims_of(snapshot, number).items():
         yield from _without_constraints(claim, spec)
-        for asked in _asked(claim, spec):
+        for asked in asked_by(claim, spec):
             yield from _without_selectors(asked)
             yield from _other_classes(asked, snapshot.inventory)
 
@@ -144,14 +142,14 @@ def looser_claims(snapshot: Snapshot, number: int) -> Iterator[OtherClaim]:
 def smaller_claims(snapshot: Snapshot, number: int) -> Iterator[tuple[int, Callable[[int], OtherClaim]]]:
     """Requests that may be smaller: up to which size, and the change to a size."""
     for spec, claim in claims_of(snapshot, number).items():
-        for asked in _asked(claim, spec):
+        for asked in asked_by(claim, spec):
             count = max(1, asked.source.count)
             if asked.source.allocation_mode != "All" and count > 1:
                 yield count - 1, _to_count(asked, count)
             yield from _smaller_capacities(asked)
 
 
-def _asked(claim: str, spec: bytes) -> Iterator[AskedRequest]:
+def asked_by(claim: str, spec: bytes) -> Iterator[AskedRequest]:
     for place, request in enumerate(spec_of(spec).requests):
         if request.first_available:
             yield from (
@@ -168,10 +166,24 @@ def _without_constraints(name: str, spec: bytes) -> Iterator[OtherClaim]:
         must = f"share {attribute}" if one.match_attribute else f"differ in {attribute}"
         others = (*claim.constraints[:place], *claim.constraints[place + 1 :])
         after = DeviceClaim(claim.requests, others, claim.config)
-        detail = {"kind": "deviceConstraint", "claim": name, "attribute": attribute}
-        words = f"do not require that devices of claim {name} {must}"
+        detail: Detail = {
+            "kind": "deviceConstraint",
+            "claim": name,
+            "attribute": attribute,
+            "requests": list(one.requests),
+            "to": None,
+        }
+        words = f"do not require that {of_claim(name, one, claim)} {must}"
         share = 1 / (len(claim.constraints) + 1)
-        yield OtherClaim(name, spec, spec_bytes(after), words, tuple(detail.items()), share)
+        yield OtherClaim(name, spec, spec_bytes(after), words, detail, share)
+
+
+def of_claim(name: str, constraint: DeviceConstraint, claim: DeviceClaim) -> str:
+    """The devices that a constraint is about."""
+    requests = constraint.requests
+    if not requests or {one.name for one in claim.requests} <= set(requests):
+        return f"devices of claim {name}"
+    return f"devices of request{'s' if len(requests) > 1 else ''} {shown_names(requests)} of claim {name}"
 
 
 def _without_selectors(asked: AskedRequest) -> Iterator[OtherClaim]:
@@ -181,15 +193,27 @@ def _without_selectors(asked: AskedRequest) -> Iterator[OtherClaim]:
             text, others = one.cel.expression, (*selectors[:place], *selectors[place + 1 :])
             source = msgspec.structs.replace(asked.source, selectors=others)
             words, share = f"do not select devices by {shortened(text)}", 1 / (len(selectors) + 1)
-            yield asked.changed(source, words, share, kind="deviceSelector", selector=text)
+            dropped = [{"from": text, "to": None}]
+            yield asked.changed(source, words, share, kind="deviceSelector", selectors=dropped)
 
 
 def _other_classes(asked: AskedRequest, inventory: Inventory) -> Iterator[OtherClaim]:
+    """Classes of devices of the same drivers, as far as classes say of which they are: a network interface
+    does not do for a GPU."""
     before = asked.source.device_class_name
-    for other in sorted(inventory.classes.keys() - {before})[:MOST_CLASSES]:
+    drivers = _drivers(before, inventory)
+    others = (name for name in sorted(inventory.classes.keys() - {before}))
+    alike = [name for name in others if not drivers or _drivers(name, inventory) in (drivers, frozenset())]
+    for other in alike[:MOST_CLASSES]:
         source = msgspec.structs.replace(asked.source, device_class_name=other)
         words = f"ask for device class {other} instead of {before}"
         yield asked.changed(source, words, 1 / 2, kind="deviceClass", **{"from": before, "to": other})
+
+
+def _drivers(name: str, inventory: Inventory) -> frozenset[str]:
+    known = inventory.classes.get(name)
+    selectors = known.spec.selectors if known else ()
+    return frozenset[str]().union(*(drivers_named(one.cel.expression) for one in selectors if one.cel))
 
 
 def _to_count(asked: AskedRequest, before: int) -> Callable[[int], OtherClaim]:
@@ -223,46 +247,3 @@ def _to_capacity(asked: AskedRequest, name: str, before: int) -> Callable[[int],
         return asked.changed(source, words, share, kind="deviceCapacity", **sizes)
 
     return make
-
-
-# -- devices that are unwell -------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class MendedDevices:
-    """Devices that are tainted are well again."""
-
-    devices: tuple[DeviceId, ...]
-    share: float
-
-    def applied(self, snapshot: Snapshot, number: int) -> Snapshot:
-        inventory, mended = snapshot.inventory, set(self.devices)
-        pools = dict(inventory.pools)
-        for id in {PoolId(one.driver, one.pool) for one in self.devices} & pools.keys():
-            pool = pools[id]
-            devices = tuple(replace(one, taints=()) if one.id in mended else one for one in pool.devices)
-            pools[id] = DevicePool(pool.id, devices, pool.counters, pool.node, pool.problem)
-        return replace(snapshot, inventory=Inventory(pools, inventory.classes))
-
-    def remedy(self, view: GroupView) -> Remedy:
-        pools = dict[str, list[str]]()
-        for one in self.devices:
-            pools.setdefault(one.pool, []).append(one.device)
-        names = shown_names(
-            [
-                f"{names[0] if len(names) == 1 else counted(len(names), 'device')} of pool {pool}"
-                for pool, names in pools.items()
-            ]
-        )
-        detail: Detail = {"kind": "devices", "devices": [one._asdict() for one in self.devices]}
-        return Remedy(f"bring back {names}", detail)
-
-
-def devices_back(view: GroupView, blockers: tuple[Blocker, ...]) -> Iterator[MendedDevices]:
-    """What the blocker of health names, if it names all."""
-    for blocker in blockers:
-        named = blocker.detail.get("tainted", ())
-        if blocker.category == "Health" and named and len(named) == blocker.detail["taintedDevices"]:
-            ids = tuple(DeviceId(one["driver"], one["pool"], one["device"]) for one in named)
-            places = len({(one.driver, one.pool) for one in ids})
-            yield MendedDevices(ids, places / max(places, available(view)))

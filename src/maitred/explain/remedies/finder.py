@@ -4,7 +4,7 @@ Every remedy has been tried: the cycle was run again on the changed cluster, it 
 a higher priority, it left out no group that comes before it. Groups that come after it and would lose their
 seats to it are named. At most one of each kind is offered:
 
-- nodes that are cordoned or unwell, brought back: as few as will do (`mending`);
+- nodes that are cordoned or unwell, and devices that are, brought back: as few as will do (`mending`);
 - fewer members: the most that fit now, if they are at least a quarter of the quorum. An elastic group lowers
   its quorum and keeps its members; of a group that needs them all, or whose surplus would be in the way of
   others, the rest is left out;
@@ -14,6 +14,8 @@ seats to it are named. At most one of each kind is offered:
   16Gi on, Gi) of memory, whole devices;
 - one constraint less, or a wider one: a selector, a taint, pods nearby, a spread, a host port (`loosening`);
 - storage that is ready and within reach (`supplying`);
+- of claims for devices: the values of devices that are there in the selectors of a request, a wider link
+  (`other_devices`), one selector or constraint less, another class, fewer devices, less of each (`asking`);
 - more nodes, as few as will do, of a kind that exists (as far as the group can tell kinds apart), in the
   domain that is nearest to holding the group if it has to be in one. Groups that wait ahead of it take of the
   new nodes first, so one that has many ahead is not offered any;
@@ -37,7 +39,7 @@ is for people who ask, and no part of scheduling.
 """
 
 from collections.abc import Callable, Hashable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import TypeVar
 
 import numpy as np
@@ -46,7 +48,7 @@ from maitred.cluster.snapshot import GroupView
 from maitred.decide.alike import needs_of
 from maitred.decide.ask import Assignment
 from maitred.decide.levels import position_of
-from maitred.explain.remedies.asking import OtherClaim, devices_back, looser_claims, smaller_claims
+from maitred.explain.remedies.asking import OtherClaim, looser_claims, smaller_claims
 from maitred.explain.remedies.changes import (
     AtACost,
     Change,
@@ -60,6 +62,7 @@ from maitred.explain.remedies.changes import (
 from maitred.explain.remedies.growth import Growth
 from maitred.explain.remedies.loosening import Loosened, Loosening, loosenings
 from maitred.explain.remedies.mending import Mending
+from maitred.explain.remedies.other_devices import fitting_claims
 from maitred.explain.remedies.outranking import higher_rank
 from maitred.explain.remedies.rehearsal import RankedGroup, Rehearsal
 from maitred.explain.remedies.starting import to_start
@@ -90,7 +93,7 @@ class Finder:
 
     def _room_for(self, ranked: RankedGroup) -> list[Change]:
         changes = [
-            self.mending.nodes_back(ranked),
+            *self.mending.brought_back(ranked),
             *self.own_changes(ranked),
             *self._alike("constraints", ranked, self._constraints),
             self.growth.more_nodes(ranked),
@@ -286,23 +289,25 @@ class Finder:
         return list(islice((change for change in found if change is not None), 1))
 
     def _claims(self, ranked: RankedGroup) -> list[Change]:
-        """One of each kind: a constraint or a selector less, another class, smaller requests, and devices
-        that are well again."""
+        """One of each kind: a wider link or a constraint less, the values of devices that are there or a
+        selector less, another class, and smaller requests."""
         blockers, snapshot = self.rehearsal.blockers(ranked), self.rehearsal.snapshot
         if all(blocker.category not in ("Devices", "Health") for blocker in blockers):
             return []
         if ranked.view.later is not None:
             return []
         found = dict[str, Change]()
-        for change in looser_claims(snapshot, ranked.number):
+        number = ranked.number
+        for change in chain(fitting_claims(snapshot, number), looser_claims(snapshot, number)):
+            if not self.rehearsal.effort.allows():
+                break
             if change.kind not in found and self._probe(change, ranked):
                 self._add(found, change.kind, self._working(change, ranked))
-        for most, make in smaller_claims(snapshot, ranked.number):
+        for most, make in smaller_claims(snapshot, number):
             kind = make(most).kind
-            size = 0 if kind in found else self._most_that_fits(most, make, ranked)
+            tried = kind in found or not self.rehearsal.effort.allows()
+            size = 0 if tried else self._most_that_fits(most, make, ranked)
             self._add(found, kind, self._largest(size, make, ranked))
-        for mended in devices_back(ranked.view, blockers):
-            self._add(found, "devices", self._working(mended, ranked))
         return list(found.values())
 
     @staticmethod

@@ -12,6 +12,7 @@ from maitred.cluster.journal import Rows
 from maitred.cluster.leaving import leaving_pods
 from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.snapshot import GroupView, Snapshot
+from maitred.cluster.supply.devices import DeviceSupply
 from maitred.cluster.trial import Trial
 from maitred.decide.agenda import Turn
 from maitred.decide.alike import kin, needs_of, plain
@@ -33,6 +34,8 @@ PROBE_STEPS = 2_000
 """A try is to be quick: it searches less long than a cycle does."""
 NODES_PER_UNIT = 1_000
 STEPS_PER_UNIT = 5
+EVALUATIONS_PER_UNIT = 2
+"""Of selectors of claims."""
 SEARCH_STEPS_PER_UNIT = 50
 """Of searches as a cycle makes them, most of which take no step at all."""
 GROUPS_PER_UNIT = 4
@@ -363,9 +366,10 @@ class Rehearsal:
 
     def seats(self, trial: Trial, ask: Ask, context: Context) -> Assignment:
         steps = Steps(min(self.policy.search.steps, PROBE_STEPS))
-        before = steps.left
+        before, supply = steps.left, trial.supply(DeviceSupply)
         found = attempt(trial, ask, context, steps)
-        self.effort.spend(self._units(1) + (before - steps.left) // STEPS_PER_UNIT)
+        evaluations = sum(map(supply.evaluations, ask.distinct)) // EVALUATIONS_PER_UNIT
+        self.effort.spend(self._units(1) + (before - steps.left) // STEPS_PER_UNIT + evaluations)
         return found or []
 
     def _units(self, attempts: int) -> int:

@@ -100,12 +100,15 @@ class Checked:
     """By the id of a node: the whole dotted name that it was found to refer to."""
     types: dict[int, bytes] = field(default_factory=dict)
     """By the id of a node: its type, in the library's own form. Equal types have equal bytes."""
+    positions: dict[int, int] = field(default_factory=dict)
+    """By the id of a node: where it begins in the text. That of a call is where its operator is."""
 
 
 def read(serialised: bytes) -> Checked:
     message = _last(serialised, 2)
     names: dict[int, str] = {}
     types: dict[int, bytes] = {}
+    positions: dict[int, int] = {}
     for number, value in _fields(message):
         if number == 3:
             types[_number(value, 1)] = _last(value, 2)
@@ -114,7 +117,10 @@ def read(serialised: bytes) -> Checked:
             name = _last(reference, 1).decode()
             if name:
                 names[_number(value, 1)] = name
-    return Checked(_node(_last(message, 4), DEEPEST), names, types)
+        elif number == 5:
+            entries = (entry for part, entry in _fields(value) if part == 4)
+            positions = {_number(entry, 1): _number(entry, 2) for entry in entries}
+    return Checked(_node(_last(message, 4), DEEPEST), names, types, positions)
 
 
 def read_parsed(serialised: bytes) -> Node:
