@@ -157,11 +157,15 @@ def _by_model(use: QueueUse, ask: Ask, resources: list[str]) -> bool:
 def _models_with(use: QueueUse, devices: list[str]) -> list[int]:
     """The models of nodes that have any of these."""
     nodes = use.load.nodes
-    columns = [column for name in devices if (column := nodes.resource_column(name)) is not None]
-    if not columns:
-        return []
-    having = nodes.alive & (nodes.allocatable[columns] > 0).any(axis=0)
-    return [int(place) for place in np.unique(use.models[having])]
+
+    def there() -> list[int]:
+        columns = [column for name in devices if (column := nodes.resource_column(name)) is not None]
+        if not columns:
+            return []
+        having = nodes.alive & (nodes.allocatable[columns] > 0).any(axis=0)
+        return [int(place) for place in np.unique(use.models[having])]
+
+    return nodes.derived(("models with", use.book.models, *devices), there)
 
 
 def _preferred(use: QueueUse, ask: Ask, there: list[int]) -> list[int]:

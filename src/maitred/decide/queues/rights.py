@@ -12,10 +12,9 @@ import numpy as np
 from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.queues.use import QueueUse
-from maitred.decide.preemption.evictable import NEVER, EvictablePods
-from maitred.decide.queues.standings import Standings
+from maitred.decide.preemption.evictable import EvictablePods
+from maitred.decide.queues.standings import NOWHERE, Standings
 from maitred.decide.queues.words import lent_words, share_words
-from maitred.model.duration import milliseconds
 from maitred.model.plan import EvictionCause
 from maitred.model.policy import Policy
 from maitred.model.priority import Rank
@@ -59,36 +58,31 @@ class QueueRights:
         own = self.use.book.accounts[account].queue
         chain, borrows = self.tree.chain[own], self.use.borrows(account, amounts)
         preempted: Mask = lower & ((standings.account == NO_ACCOUNT) | (standings.queue == own))
+        parting = standings.parting_from(own)
         reclaimed = np.zeros_like(lower)
-        for other in np.unique(standings.queue[standings.account != NO_ACCOUNT]).tolist():
-            if other == own:
-                continue
-            level = _parting(chain, self.tree.chain[other])
-            theirs = (standings.queue == other) & standings.borrowed[level]
-            if not borrows[level]:
+        for level, own_borrows in enumerate(borrows):
+            theirs = (parting == level) & standings.borrowed[level]
+            if not own_borrows:
                 reclaimed |= theirs
                 continue
-            if self._has_less(chain[level], self.tree.chain[other][level], amounts):
-                reclaimed |= theirs & (evictable.priority <= rank.priority)
             preempted |= theirs & lower
+            if self.policy.fair_share.reclaim:
+                least = theirs & (evictable.priority <= rank.priority)
+                reclaimed |= least & self._has_more(chain[level], standings.above[:, level], amounts)
         reclaimed &= evictable.removable(schedulers)
         preempted &= ~reclaimed
-        until = np.where(reclaimed, self._lent_until, evictable.protected_until)
+        until = np.where(reclaimed, standings.lent_until, evictable.protected_until)
         return Yielding(preempted | reclaimed, until, self._rule(reclaimed, chain, borrows))
 
-    def _has_less(self, own: int, other: int, more: Ints) -> bool:
-        """Whether by fair share one queue may reclaim from another. Were equal shares enough, the two could
-        take from each other in turn."""
-        return self.policy.fair_share.reclaim and self.use.share(own, more) < self.use.share(other)
-
-    @property
-    def _lent_until(self) -> Ints:
-        """When what is borrowed may be reclaimed: once it has run as long as its queue says."""
-        spans = [milliseconds(queue.min_runtime) or 0 for queue in self.tree.queues]
-        least = np.array([*spans, 0], dtype=np.int64)[self.standings.queue]
-        started = self.evictable.bound.started
-        waits = np.where(started < 0, NEVER, started + least)
-        return np.where(least == 0, 0, waits)
+    def _has_more(self, own: int, others: Ints, more: Ints) -> Mask:
+        """Which of some queues, one of each pod, have more than one queue would have. Were equal shares
+        enough, two queues could take from each other in turn."""
+        mine = self.use.share(own, more)
+        found = np.zeros(len(self.tree) + 1, dtype=np.bool_)
+        for queue in np.unique(others[others != NOWHERE]).tolist():
+            found[queue] = mine < self.use.share(queue)
+        has_more: Mask = found[others]
+        return has_more
 
     def _rule(self, reclaimed: Mask, chain: tuple[int, ...], borrows: tuple[bool, ...]) -> Rule:
         book, used = self.use.book, self.use.now.copy()  # before anybody leaves

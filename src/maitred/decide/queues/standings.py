@@ -7,8 +7,9 @@ import numpy as np
 from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.queues.book import QueueBook
-from maitred.cluster.snapshot import NO_GROUP
-from maitred.decide.preemption.evictable import EvictablePods
+from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME
+from maitred.decide.preemption.evictable import NEVER, EvictablePods
+from maitred.model.duration import milliseconds
 
 NOWHERE = -1
 
@@ -21,6 +22,34 @@ class Standings:
         self.account = book.account_of_bound
         """Of every pod on a node."""
         self.queue: Ints = np.array([one.queue for one in book.accounts], dtype=np.int64)[self.account]
+
+    @cached_property
+    def above(self) -> Ints:
+        """The queue of each pod at every level from the top down; NOWHERE below its own, and for those that
+        are in none."""
+        tree = self.book.tree
+        chains = np.full((len(tree) + 1, tree.depth), NOWHERE, dtype=np.int64)
+        for queue, chain in enumerate(tree.chain):
+            chains[queue, : len(chain)] = chain
+        found: Ints = chains[self.queue]
+        return found
+
+    def parting_from(self, queue: int) -> Ints:
+        """The level at which the branch of each pod parts from that of a queue; NOWHERE for pods of the
+        queue, and for those that are in none."""
+        chain = self.book.tree.chain[queue]
+        differs = self.above[:, : len(chain)] != chain
+        parts = differs.any(axis=1) & (self.account != NO_ACCOUNT)
+        return np.where(parts, differs.argmax(axis=1), NOWHERE)
+
+    @cached_property
+    def lent_until(self) -> Ints:
+        """When what is borrowed may be reclaimed: once it has run as long as its queue says."""
+        spans = [milliseconds(queue.min_runtime) or 0 for queue in self.book.tree.queues]
+        least = np.array([*spans, 0], dtype=np.int64)[self.queue]
+        started = self.evictable.bound.started
+        waits = np.where(started == UNKNOWN_TIME, NEVER, started + least)
+        return np.where(least == 0, 0, waits)
 
     @cached_property
     def _unit(self) -> tuple[Ints, Ints]:
@@ -78,10 +107,7 @@ class Standings:
     def _by_unit(self) -> list[Mask]:
         tree, (_, first) = self.book.tree, self._unit
         levels = [np.zeros(len(first), dtype=np.bool_) for _ in range(tree.depth)]
-        chains = np.full((len(tree) + 1, tree.depth), NOWHERE, dtype=np.int64)
-        for queue, chain in enumerate(tree.chain):
-            chains[queue, : len(chain)] = chain
-        above = chains[self.queue[first]]
+        above = self.above[first]
         rank = np.empty(len(first), dtype=np.int64)
         rank[self._order] = np.arange(len(first))
         for queue in tree.from_below():
