@@ -1,7 +1,7 @@
 """What makes a cycle look for failures where no group waits: that something is amiss, and nothing else."""
 
 from maitred.cluster.state import ClusterState, Put
-from maitred.controllers.healing.keeping import kept_as
+from maitred.controllers.keeping import kept_as
 from tests.cluster.seen import put
 from tests.decide.healing import lost
 from tests.oracle import builders as b

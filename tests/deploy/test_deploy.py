@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from maitred import __version__
 from maitred.cli import cli
 from maitred.cli.scheduler import NAME, command
-from maitred.controllers.healing.keeping import KIND
+from maitred.controllers.keeping import KIND
 from maitred.kube.answers import ServiceAddress
 from maitred.model.kinds import KINDS, row_of
 from maitred.model.suspending import SUSPENDABLE

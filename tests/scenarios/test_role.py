@@ -10,7 +10,7 @@ from maitred.controllers.answers.follower import StateFollower
 from maitred.controllers.answers.refusals import RefusedError
 from maitred.controllers.answers.routes import ROUTES
 from maitred.controllers.answers.service import Service
-from maitred.controllers.healing.keeping import KIND as HEALTH
+from maitred.controllers.keeping import KIND as HEALTH
 from maitred.controllers.policy import PolicyConfigMap, PolicySource
 from maitred.controllers.scheduling.term import Witnesses
 from maitred.kube.answers import own_token

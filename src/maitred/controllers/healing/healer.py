@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from maitred.cluster.snapshot import Snapshot
-from maitred.controllers.healing.keeping import MemoryKeeper, Outcome
+from maitred.controllers.keeping import MemoryKeeper, Outcome
 from maitred.controllers.healing.restarting import Restarter, is_not_accepted
-from maitred.controllers.healing.retry import Retry
+from maitred.controllers.retry import Retry
 from maitred.controllers.healing.tainting import Tainter
 from maitred.controllers.healing.telling import FailureNotices
 from maitred.controllers.owners.suspensions import Suspensions

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from maitred.controllers.healing.retry import Retry
+from maitred.controllers.retry import Retry
 from maitred.kube.node_taints import TaintWriter
 from maitred.kube.outcomes import Done
 from maitred.kube.writes import Writer

@@ -3,7 +3,7 @@
 import asyncio
 from datetime import UTC, datetime
 
-from maitred.controllers.healing.keeping import MemoryKeeper
+from maitred.controllers.keeping import MemoryKeeper
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.kube.outcomes import Done, RefusalReason, Refused, Unknown
 from maitred.kube.shared_record import NO_RECORD, RecordVersion
