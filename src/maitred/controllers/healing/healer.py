@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from maitred.cluster.snapshot import Snapshot
-from maitred.controllers.keeping import MemoryKeeper, Outcome
 from maitred.controllers.healing.restarting import Restarter, is_not_accepted
-from maitred.controllers.retry import Retry
 from maitred.controllers.healing.tainting import Tainter
 from maitred.controllers.healing.telling import FailureNotices
+from maitred.controllers.keeping import MemoryKeeper, Outcome
 from maitred.controllers.owners.suspensions import Suspensions
+from maitred.controllers.retry import Retry
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.explain.healing import on_pod

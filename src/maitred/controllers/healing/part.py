@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from maitred.cluster.snapshot import Snapshot
 from maitred.controllers.healing.healer import Healer
-from maitred.controllers.keeping import KIND, MemoryKeeper
 from maitred.controllers.healing.telling import FailureNotices
+from maitred.controllers.keeping import KIND, MemoryKeeper
 from maitred.controllers.owners.suspensions import Suspensions
 from maitred.controllers.scheduling.condition_writer import Teller
 from maitred.controllers.scheduling.metrics import Metrics
