@@ -3,7 +3,7 @@
 import asyncio
 from datetime import UTC, datetime
 
-from maitred.controllers.keeping import MemoryKeeper
+from maitred.controllers.keeping import HEALTH, MemoryKeeper
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.kube.outcomes import Done, RefusalReason, Refused, Unknown
 from maitred.kube.shared_record import NO_RECORD, RecordVersion
@@ -44,9 +44,9 @@ class FakeRecord:
         return written
 
 
-def made() -> tuple[MemoryKeeper, FakeRecord, Mirror]:
+def made() -> tuple[MemoryKeeper[HealthMemory], FakeRecord, Mirror]:
     mirror, record = Mirror("maitred"), FakeRecord()
-    return MemoryKeeper(mirror, record), record, mirror  # type: ignore[arg-type]
+    return MemoryKeeper(mirror, record, HEALTH), record, mirror  # type: ignore[arg-type]
 
 
 def memory(*groups: str) -> HealthMemory:
@@ -115,7 +115,7 @@ def test_an_older_version_that_a_watch_tells_late_changes_nothing() -> None:
 
 def test_a_shadow_remembers_what_it_would_and_writes_nothing() -> None:
     mirror = Mirror("maitred")
-    keeper = MemoryKeeper(mirror, None)
+    keeper = MemoryKeeper(mirror, None, HEALTH)
     assert keeper.note(memory("a/b"), NO_MEMORY)
     assert (keeper.is_written, mirror.state.memory) == (True, memory("a/b"))
 

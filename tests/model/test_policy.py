@@ -79,7 +79,7 @@ def test_the_defaults() -> None:
         "workloads": {"jobs": "gang", "owners": "gang", "keepRoom": "30m"},
         "prices": {"currency": "USD", "devices": ()},
         "queues": (),
-        "fairShare": {"reclaim": False, "longestWait": "none"},
+        "fairShare": {"reclaim": False, "halfLife": "none", "longestWait": "none"},
     }
 
 

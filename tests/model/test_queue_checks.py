@@ -136,8 +136,13 @@ def nested(parent: str, *children: str) -> str:
         ),
         (
             "queues: [{name: a}]\nfairShare: {longestWait: 1h}\norder: [priority, age]",
-            "fairShare.longestWait: no share holds groups up, as order leaves fair-share out;",
+            "fairShare.longestWait: means nothing, as order leaves fair-share out;",
         ),
+        (
+            "queues: [{name: a}]\nfairShare: {halfLife: never}",
+            "fairShare.halfLife: 'never' is neither none nor a duration such as",
+        ),
+        ("fairShare: {halfLife: 7d}", "fairShare.halfLife: queues share, and there are none"),
     ],
 )
 def test_queues_that_are_refused(text: str, message: str) -> None:

@@ -45,6 +45,8 @@ class Queues:
     """fairShare.reclaim"""
     order: Sequence[str] = ("priority", "fair-share", "age")
     """The rules of the Policy, without the name, which comes last."""
+    past: Mapping[str, Use] | None = None
+    """fairShare.halfLife: the average of what each queue itself has had, on devices of all models."""
 
     def __post_init__(self) -> None:
         self.named = {queue["name"]: queue for queue in self.written}
@@ -166,9 +168,21 @@ class Queues:
         def turn(group: Sharer) -> tuple[Any, ...]:
             queue = self.path(group.queue)[level]
             borrows = not self.would_be_entitled(group, queue, seated)
-            return (borrows, *self._by_rules(group, self.share(queue, seated)))
+            return (borrows, *self._by_rules(group, self._share_in_turn(queue, seated)))
 
         return min(firsts, key=turn)
+
+    def _share_in_turn(self, queue: str, seated: Sequence[Sharer]) -> Fraction:
+        """Half of what the queue has had, with all below it, and half of what it has."""
+        if self.past is None:
+            return self.share(queue, seated)
+        had = [use for name, use in self.past.items() if queue in self.path(name)]
+        mean = plus(*had, self.used(queue, seated))
+        parts = [
+            Fraction(part(mean, resource, "*")) / max(1, part(dict(self.there), resource, "*")) / 2
+            for resource in self.limited
+        ]
+        return max(parts, default=Fraction()) / Fraction(self.named[queue].get("weight", 1))
 
     def _by_rules(self, group: Sharer, share: Fraction) -> tuple[Any, ...]:
         """What the rules compare, one after the other; after the priority, who has waited for so long."""

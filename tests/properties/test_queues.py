@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -18,14 +19,16 @@ from maitred.decide.agenda import first_turn
 from maitred.decide.ask import ask_of
 from maitred.decide.preemption.evictable import EvictablePods
 from maitred.decide.queues.admission import first_excess, narrowed
+from maitred.decide.queues.past_use import settle
 from maitred.decide.queues.rights import QueueRights
 from maitred.decide.queues.standings import Standings
 from maitred.decide.queues.turns import QueueAgenda
 from maitred.model.meta import Timestamp
-from maitred.model.policy import OrderRule
+from maitred.model.policy import FairShare, OrderRule
 from maitred.model.priority import Rank
+from maitred.model.usage import UsageMemory
 from maitred.verify import verify
-from tests.oracle.builders import GPU, Obj, gang, moment, namespace, node, pod
+from tests.oracle.builders import GPU, Obj, gang, metadata, moment, namespace, node, pod
 from tests.oracle.effort import examples
 from tests.oracle.queues import Queues, Sharer
 from tests.support import NOON, decide, policy_of, snapshot_of
@@ -185,8 +188,18 @@ def _homes(team: Team, nodes: dict[str, tuple[str, int]], free: dict[str, int]) 
     return ()
 
 
+def moment_of(text: str) -> datetime:
+    return msgspec.convert(text, Timestamp)
+
+
 def now() -> int:
-    return round(msgspec.convert(NOON, Timestamp).timestamp() * 1000)
+    return round(moment_of(NOON).timestamp() * 1000)
+
+
+def usage_of(used: dict[str, int], at: str) -> UsageMemory:
+    """What queues have had on average; they have had just that when it was written down."""
+    queues = [{"queue": queue, "had": {GPU: n}, "average": {GPU: n}} for queue, n in used.items()]
+    return msgspec.convert({"at": at, "queues": queues}, UsageMemory)
 
 
 @given(worlds())
@@ -244,13 +257,16 @@ ORDERS: tuple[tuple[OrderRule, ...], ...] = (
 )
 
 
-@given(worlds(), st.sampled_from(ORDERS), st.sets(st.integers(0, 6)))
+USED = st.none() | st.dictionaries(st.sampled_from(LEAVES), st.integers(0, 8))
+
+
+@given(worlds(), st.sampled_from(ORDERS), st.sets(st.integers(0, 6)), USED)
 @examples(200)
 def test_whose_turn_it_is_is_as_the_rules_say(
-    world: World, order: tuple[OrderRule, ...], patient: set[int]
+    world: World, order: tuple[OrderRule, ...], patient: set[int], used: dict[str, int] | None
 ) -> None:
     """While one after the other is seated, wherever that is; on devices of one model, so that it is clear
-    what each of them uses. Some of them have waited for long."""
+    what each of them uses. Some of them have waited for long, some queues have had more than others."""
     one_model = {name: ("H100", devices) for name, (_, devices) in world.nodes.items()}
     world = replace(world, nodes=one_model)
     snapshot, oracle = world.snapshot(), world.oracle()
@@ -263,7 +279,11 @@ def test_whose_turn_it_is_is_as_the_rules_say(
     for number in patient.intersection(range(len(snapshot.groups))):
         key = snapshot.groups[number].group.key
         waiting[key] = replace(waiting[key], waits_since=100 - places[key])
-    agenda = QueueAgenda(policy, lambda turn: asks[turn.number])
+    if used is not None:
+        oracle.past = {queue: {(GPU, "H100"): count} for queue, count in used.items()}
+        policy = msgspec.structs.replace(policy, fair_share=FairShare(half_life="1d"))
+    past = settle(replace(snapshot, usage=usage_of(used or {}, NOON)), policy, moment_of(NOON)).past
+    agenda = QueueAgenda(policy, lambda turn: asks[turn.number], past)
     for number, view in enumerate(snapshot.groups):
         sharer = waiting[view.group.key]
         waited = math.inf if sharer.waits_since is None else sharer.waits_since
@@ -283,6 +303,24 @@ def test_whose_turn_it_is_is_as_the_rules_say(
 def test_no_plan_breaks_a_law_of_queues(world: World) -> None:
     plan = decide(world.objects(), world.policy)
     assert verify(world.objects(), plan, world.policy) == []
+
+
+@given(worlds(), USED, st.integers(0, 7_200))
+@examples(60)
+def test_what_is_remembered_of_use_is_as_the_rules_say(
+    world: World, used: dict[str, int] | None, seconds: int
+) -> None:
+    """The checker computes it again."""
+    policy = world.policy | {"fairShare": {"halfLife": "1h"}}
+    objects = world.objects()
+    if used is not None:
+        at = msgspec.to_builtins(moment_of(NOON) - timedelta(seconds=seconds))
+        meta = metadata("maitred-usage", "maitred-system")
+        text = str(usage_of(used, at))
+        objects.append({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"record": text}})
+    plan = decide(objects, policy)
+    assert plan["usage"] is None or used is None or seconds >= 300
+    assert verify(objects, plan, policy, now=moment_of(NOON)) == []
 
 
 @given(worlds())

@@ -10,7 +10,7 @@ from maitred.controllers.answers.follower import StateFollower
 from maitred.controllers.answers.refusals import RefusedError
 from maitred.controllers.answers.routes import ROUTES
 from maitred.controllers.answers.service import Service
-from maitred.controllers.keeping import KIND as HEALTH
+from maitred.controllers.keeping import HEALTH, USE
 from maitred.controllers.policy import PolicyConfigMap, PolicySource
 from maitred.controllers.scheduling.term import Witnesses
 from maitred.kube.answers import own_token
@@ -25,7 +25,6 @@ from maitred.kube.shared_record import NO_RECORD, RecordVersion, SharedRecord
 from maitred.kube.wire import WatchedClaim
 from maitred.kube.writes import Writer
 from maitred.model.kinds import KINDS
-from maitred.model.memory import NO_MEMORY
 from maitred.model.node import LEMON, LEMON_EFFECT
 from maitred.model.plan import ClaimAllocation, ClaimToMake
 from tests.scenarios.api import Api
@@ -129,16 +128,17 @@ async def use_devices(stage: Stage, actor: Actor) -> None:
 
 
 async def remember(stage: Stage, actor: Actor) -> None:
-    """What is known of failures, as it is written when there are some."""
-    record = SharedRecord(Writer(actor.line, Always()), SYSTEM_NAMESPACE, HEALTH)
-    await Api(stage.api.client, SYSTEM_NAMESPACE).delete(CONFIG_MAPS, record.name)
-    first = await record.write(str(NO_MEMORY), NO_RECORD)
-    assert isinstance(first, RecordVersion), first
-    assert await record.read() == first
-    assert isinstance(await record.write(str(NO_MEMORY), first), RecordVersion)
-    late = await record.write("", NO_RECORD)
-    assert isinstance(late, Refused), late
-    assert late.why is RefusalReason.STALE
+    """What is known of failures and of use, as it is written when there is something."""
+    for kind in (HEALTH.kind, USE.kind):
+        record = SharedRecord(Writer(actor.line, Always()), SYSTEM_NAMESPACE, kind)
+        await Api(stage.api.client, SYSTEM_NAMESPACE).delete(CONFIG_MAPS, record.name)
+        first = await record.write("{}", NO_RECORD)
+        assert isinstance(first, RecordVersion), first
+        assert await record.read() == first
+        assert isinstance(await record.write("{}", first), RecordVersion)
+        late = await record.write("", NO_RECORD)
+        assert isinstance(late, Refused), late
+        assert late.why is RefusalReason.STALE
 
 
 async def ask(stage: Stage, actor: Actor, backlog: Backlog) -> None:

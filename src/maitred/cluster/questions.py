@@ -1,7 +1,7 @@
 """What others ask of the state, between changes: single answers, and the snapshot that `decide` reads."""
 
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Generic, NamedTuple, TypeVar
 
 from maitred.cluster.draining import (
     away_views,
@@ -25,15 +25,17 @@ from maitred.model.devices.classes import DeviceClass, class_of_resources
 from maitred.model.drain import ByNode, drains_of
 from maitred.model.job import Job
 from maitred.model.membership import POD_GROUP, GroupId, sorting_key
-from maitred.model.memory import HOME, MEMORY, NO_MEMORY, HealthMemory, MemoryObject, memory_of
+from maitred.model.memory import HOME, MEMORY, HealthMemory, MemoryObject, memory_of
 from maitred.model.objects import Namespace, Object
 from maitred.model.operators.kueue import KueueWorkload
 from maitred.model.policy import Workloads
 from maitred.model.priority import PriorityClass
 from maitred.model.suspending import TopOwner
+from maitred.model.usage import USAGE, UsageMemory, usage_of
 
 T = TypeVar("T", bound=Object)
-NOTHING_KEPT: MemoryObject | None = None
+K = TypeVar("K")
+"""Of what an object says."""
 
 
 class GroupPod(NamedTuple):
@@ -52,6 +54,21 @@ class PlacedPod(NamedTuple):
     """Has a container that runs, as its phase says."""
 
 
+class MemoryReader(Generic[K]):
+    """What one object of maitred's own says. It is read when it has changed, not for every snapshot."""
+
+    def __init__(self, name: str, read: Callable[[MemoryObject | None], K]) -> None:
+        self._key, self._read = f"{HOME}/{name}", read
+        self._last: MemoryObject | None = None
+        self._known = read(None)
+
+    def of(self, kept: Mapping[str, MemoryObject]) -> K:
+        found = kept.get(self._key)
+        if found is not self._last:
+            self._last, self._known = found, self._read(found)
+        return self._known
+
+
 class StateQuestions:
     """The tables of the state, as far as they are read. `ClusterState` is what changes them."""
 
@@ -62,7 +79,7 @@ class StateQuestions:
         self._trees = Trees()
         self._pods = PodTable(self._tables, self._settling, self._trees, self.news, ends, waits_for_owners)
         self.group_makers = GroupMakers()
-        self._read = (NOTHING_KEPT, NO_MEMORY)
+        self._health, self._usage = MemoryReader(MEMORY, memory_of), MemoryReader(USAGE, usage_of)
 
     @property
     def version(self) -> int:
@@ -157,11 +174,13 @@ class StateQuestions:
 
     @property
     def memory(self) -> HealthMemory:
-        """What is remembered of failures. The text is read when it has changed, not for every snapshot."""
-        kept: MemoryObject | None = self._tables[MemoryObject].get(f"{HOME}/{MEMORY}")
-        if kept is not self._read[0]:
-            self._read = (kept, memory_of(kept))
-        return self._read[1]
+        """What is remembered of failures."""
+        return self._health.of(self._tables[MemoryObject])
+
+    @property
+    def usage(self) -> UsageMemory:
+        """What is remembered of what queues use."""
+        return self._usage.of(self._tables[MemoryObject])[0]
 
     # -- everything ------------------------------------------------------------------------------------
 
@@ -195,6 +214,8 @@ class StateQuestions:
             hurt=hurt,
             reports=pods.reports.view(),
             memory=memory,
+            usage=self.usage,
+            unread_usage=self._usage.of(tables[MemoryObject])[1],
             drains=drains,
             unread_drains=unread_drains,
             drained=drained,

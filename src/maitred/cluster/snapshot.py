@@ -34,6 +34,7 @@ from maitred.model.queues import Payer
 from maitred.model.runtime import NOT_SAID, Runtime
 from maitred.model.selector import Labels
 from maitred.model.suspending import TopOwner
+from maitred.model.usage import NO_USAGE, UsageMemory
 
 if TYPE_CHECKING:
     from maitred.cluster.queues.book import QueueBook
@@ -325,6 +326,9 @@ class Snapshot:
     """Groups of which no pod waits, and of which something may have failed."""
     reports: Reports = NOTHING_REPORTED
     memory: HealthMemory = NO_MEMORY
+    usage: UsageMemory = NO_USAGE
+    unread_usage: str = ""
+    """What is wrong with what is remembered of use, if that cannot be read."""
     drains: tuple[Drain, ...] = ()
     unread_drains: tuple[str, ...] = ()
     """What is wrong with requests that count for nothing."""

@@ -1,14 +1,16 @@
-"""What is remembered of failures, as decisions see it and as the API server has it.
+"""What is remembered from one decision to the next, as decisions see it and as the API server has it.
 
-A decision sees what was decided before from that moment on; the API server has it a moment later. Nothing is
-done about a failure before it does: whoever leads next, if this process dies, finds what it was about to do.
-Where somebody else has written meanwhile, what they have written counts, and what was decided is decided
-again.
+A decision sees what was decided before from that moment on; the API server has it a moment later. Whoever
+acts on it waits for that: whoever leads next, if this process dies, finds what it was about to do. Where
+somebody else has written meanwhile, what they have written counts, and what was decided is decided again.
 """
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
+from maitred.cluster.questions import StateQuestions
 from maitred.cluster.state import Delete, Put
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.kube.outcomes import Done, RefusalReason, Refused, Unknown
@@ -16,26 +18,47 @@ from maitred.kube.shared_record import NO_RECORD, RecordVersion, SharedRecord, v
 from maitred.kube.wire import ConfigMap
 from maitred.model.memory import CONTENT, HOME, MEMORY, NO_MEMORY, HealthMemory, MemoryObject, memory_of
 from maitred.model.meta import ObjectMeta
+from maitred.model.usage import NO_USAGE, USAGE, UsageMemory, usage_of
 
 log = logging.getLogger(__name__)
 
-KIND = "health"
 Outcome = Done | Refused | Unknown
+M = TypeVar("M")
 
 
-Listener = Callable[[HealthMemory, HealthMemory], None]
+@dataclass(frozen=True)
+class MemoryKind(Generic[M]):
+    """One of the things that are remembered, each in an object of its own."""
+
+    kind: str
+    """Of the record."""
+    name: str
+    """Of the object that decisions read."""
+    words: str
+    nothing: M
+    read: Callable[[MemoryObject | None], M]
+    seen: Callable[[StateQuestions], M]
+    """What decisions see of it."""
 
 
-class MemoryKeeper:
+HEALTH: MemoryKind[HealthMemory] = MemoryKind(
+    "health", MEMORY, "failures", NO_MEMORY, memory_of, lambda state: state.memory
+)
+USE: MemoryKind[UsageMemory] = MemoryKind(
+    "usage", USAGE, "use", NO_USAGE, lambda kept: usage_of(kept)[0], lambda state: state.usage
+)
+
+
+class MemoryKeeper(Generic[M]):
     """Without a `record` nothing is written: a shadow remembers what it would, for as long as it runs."""
 
-    def __init__(self, mirror: Mirror, record: SharedRecord | None) -> None:
-        self.listeners: list[Listener] = []
+    def __init__(self, mirror: Mirror, record: SharedRecord | None, about: MemoryKind[M]) -> None:
+        self.listeners: list[Callable[[M, M], None]] = []
         """Told of what the API server had before, and has now, by us."""
         self.record = record
-        self._mirror = mirror
+        self._mirror, self._about = mirror, about
         self._kept = NO_RECORD
-        self._wanted: HealthMemory | None = None
+        self._wanted: M | None = None
         self._sent = ""
         """What is being written."""
 
@@ -63,20 +86,25 @@ class MemoryKeeper:
         """This is what counts from now on, whatever was to be written."""
         self._kept, self._wanted = found, None
         self._show(found.text)
-        if found.text and memory_of(kept_as(found.text)) is NO_MEMORY:
-            log.warning("the record of failures cannot be read, so what it says is forgotten")
+        if found.text and self._said(found) is self._about.nothing:
+            log.warning("the record of %s cannot be read, so what it says is forgotten", self._about.words)
         self._mirror.changed.set()
 
     def _show(self, text: str) -> None:
         """To decisions, and to all who hear what these are made from."""
-        self._mirror.state.apply(Put(kept_as(text)) if text else Delete(MemoryObject, f"{HOME}/{MEMORY}"))
+        name = self._about.name
+        now = Put(kept_as(text, name)) if text else Delete(MemoryObject, f"{HOME}/{name}")
+        self._mirror.state.apply(now)
+
+    def _said(self, record: RecordVersion) -> M:
+        return self._about.read(kept_as(record.text, self._about.name))
 
     # -- decided ---------------------------------------------------------------------------------------
 
-    def note(self, wanted: HealthMemory | None, seen: HealthMemory) -> bool:
+    def note(self, wanted: M | None, seen: M) -> bool:
         """What is to be remembered from now on. False if it was decided on something else than what is
         remembered by now: then it is decided again."""
-        if seen != self._mirror.state.memory:
+        if seen != self._about.seen(self._mirror.state):
             return False
         if wanted is not None:
             self._show(str(wanted))
@@ -105,8 +133,8 @@ class MemoryKeeper:
         self._is_kept(outcome, wanted)
         return Done()
 
-    def _is_kept(self, outcome: RecordVersion, wanted: HealthMemory) -> None:
-        before, self._kept = memory_of(kept_as(self._kept.text)), outcome
+    def _is_kept(self, outcome: RecordVersion, wanted: M) -> None:
+        before, self._kept = self._said(self._kept), outcome
         if self._wanted is wanted:
             self._wanted = None
         elif self._wanted is None:
@@ -114,7 +142,7 @@ class MemoryKeeper:
         for listener in self.listeners:
             listener(before, wanted)
 
-    async def _read_again(self, wanted: HealthMemory, refusal: Refused) -> Outcome:
+    async def _read_again(self, wanted: M, refusal: Refused) -> Outcome:
         """It may be what an earlier attempt of ours has written, whose answer was lost."""
         assert self.record is not None
         found = await self.record.read()
@@ -127,5 +155,5 @@ class MemoryKeeper:
         return refusal
 
 
-def kept_as(text: str) -> MemoryObject:
-    return MemoryObject(ObjectMeta(name=MEMORY, namespace=HOME), data={CONTENT: text})
+def kept_as(text: str, name: str = MEMORY) -> MemoryObject:
+    return MemoryObject(ObjectMeta(name=name, namespace=HOME), data={CONTENT: text})

@@ -103,7 +103,10 @@ class _Cycle:
         everyone, policy = self.record.everyone, self.context.policy
         if self.trial.queues is None:
             return Agenda()
-        return QueueAgenda(policy, lambda turn: None if turn.part == MOVING else everyone[turn.number].ask)
+        past = self.record.usage.past
+        return QueueAgenda(
+            policy, lambda turn: None if turn.part == MOVING else everyone[turn.number].ask, past
+        )
 
     def _first_turn(self, group: TriedGroup, number: int) -> Turn:
         return first_turn(

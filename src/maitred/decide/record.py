@@ -30,7 +30,8 @@ from maitred.decide.levels import known_levels
 from maitred.decide.maintenance.deciding import Maintenance
 from maitred.decide.maintenance.movers import LeavingUnit
 from maitred.decide.preemption.promises import Preemptor, Promises
-from maitred.decide.queues.turns import asked, branches_of
+from maitred.decide.queues.past_use import settle
+from maitred.decide.queues.turns import asked, branches_of, no_share
 from maitred.decide.ranks import RankOrder
 from maitred.decide.scope import Scope
 from maitred.decide.screen import Screening, screen
@@ -212,6 +213,7 @@ class CycleRecord:
         """The cluster with all that the cycle has given away so far."""
         self.promises = Promises(snapshot, self.context, now, self.room_kept_until)
         self.healing = heal(snapshot, policy, now, scope.scheduler)
+        self.usage = settle(snapshot, policy, now)
         self.maintenance = Maintenance(snapshot, self.context, now, self.promises, scope.scheduler)
         self.spares = spare_nodes(self.trial, policy, self._lent_to)
         """The rows of nodes that are kept free for repairs."""
@@ -353,9 +355,7 @@ class CycleRecord:
         if group.branches is None:
             use = self.grounds.pristine.queues
             asks = None if use is None else asked(use, group.ask, self.context.policy)
-            group.branches = (
-                () if use is None or asks is None else branches_of(use, *asks, self.context.policy)
-            )
+            group.branches = () if use is None or asks is None else branches_of(use, *asks, no_share)
         return group.branches
 
     def is_explained(self, group: TriedGroup) -> bool:

@@ -172,6 +172,8 @@ class FairShare(Setting, frozen=True):
 
     reclaim: bool = False
     """Whether a queue that has less than its share may reclaim borrowed places from one that has more."""
+    half_life: str = NO_LIMIT
+    """Use counts for half as much after this time; `none`: only what queues have now counts."""
     longest_wait: str = NO_LIMIT
     """A group that has waited for longer goes before shares are looked at."""
 

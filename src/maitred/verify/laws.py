@@ -28,6 +28,7 @@ from .selectors import matches
 from .silence import judge_silence
 from .spares import judge_spares
 from .trees import Tree, judge_parts, rule_of
+from .usage import judge_usage
 from .volumes import SOLE, attachments, claim_of
 from .world import World
 
@@ -64,6 +65,7 @@ def verify(
         *judge_healing(case),
         *judge_spares(case),
         *judge_rights(case),
+        *judge_usage(case),
     }
     found |= {*judge_receipts(case), *judge_silence(case), *judge_impossible(case), *judge_parts(case)}
     return sorted(found)

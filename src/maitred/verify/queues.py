@@ -62,6 +62,8 @@ class Rights:
     labels: tuple[str, ...] = MODEL_LABELS
     by_share: bool = False
     """Whether a queue with the smaller share may reclaim."""
+    half_life: int | None = None
+    """In thousandths of a second, so much later use counts for half; None: only what queues have counts."""
 
     def __bool__(self) -> bool:
         return bool(self.queues)
@@ -162,7 +164,16 @@ def read_rights(doc: Doc) -> Rights:
         {**found, DEFAULT: found.get(DEFAULT, QueueRule(DEFAULT))},
         tuple(labels.texts("modelLabels")) if labels.given("modelLabels") else MODEL_LABELS,
         doc.doc("fairShare").flag("reclaim"),
+        _half_life(doc.doc("fairShare")),
     )
+
+
+def _half_life(doc: Doc) -> int | None:
+    said = doc.text("halfLife", "none")
+    found = duration(said)
+    if said != "none" and not found:
+        raise doc.error("halfLife", "must be none or a duration such as 7d")
+    return found
 
 
 def _rule(doc: Doc) -> QueueRule:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.device_models import models_of
@@ -21,6 +22,8 @@ from maitred.model.needs import Needs
 from maitred.model.policy import Policy, device_model, matches_model
 from maitred.model.queues import EVERY_MODEL, Payer, named_queue
 from maitred.model.selector import matches, selector_of
+
+Floats = NDArray[np.float64]
 
 NO_QUEUE = -1
 SHARE_DIGITS = 9
@@ -262,9 +265,17 @@ class QueueBook:
         guaranteed = (one for one in self.limits[queue] if one.bounds.guarantee is not None)
         return all(int(used[one.kinds].sum()) <= (one.bounds.guarantee or 0) for one in guaranteed)
 
+    def by_resource(self, used: Ints) -> Ints:
+        """So much of every kind, on devices of all models together."""
+        found: Ints = used.reshape(*used.shape[:-1], -1, len(self.models)).sum(axis=-1)
+        return found
+
     def share(self, queue: int, used: Ints) -> float:
         """The largest part that so much is of anything there is, over the weight of the queue."""
-        of_resources = used.reshape(-1, len(self.models)).sum(axis=1)
+        return self.share_of(self.by_resource(used), queue)
+
+    def share_of(self, of_resources: Ints | Floats, queue: int) -> float:
+        """The same of amounts by resource."""
         parts = of_resources / np.maximum(self._in_all, 1)
         weight: float = self.tree.queues[queue].weight
         # Rounded, so that what is equal stays equal whatever it is divided by.
@@ -272,8 +283,7 @@ class QueueBook:
 
     @cached_property
     def _in_all(self) -> Ints:
-        found: Ints = self.hardware.reshape(-1, len(self.models)).sum(axis=1)
-        return found
+        return self.by_resource(self.hardware)
 
     @cached_property
     def hardware(self) -> Ints:

@@ -27,6 +27,7 @@ from maitred.explain.healing import on_pod
 from maitred.kube.outcomes import Done, RefusalReason, Refused
 from maitred.kube.wire import Condition
 from maitred.kube.writes import Writer
+from maitred.model.memory import HealthMemory
 from maitred.model.plan import HealingDecision, LostPod, Plan, Restart
 
 log = logging.getLogger(__name__)
@@ -55,7 +56,7 @@ class Healer:
         self,
         mirror: Mirror,
         writer: Writer,
-        keeper: MemoryKeeper,
+        keeper: MemoryKeeper[HealthMemory],
         suspensions: Suspensions,
         notices: FailureNotices,
         metrics: Metrics,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from maitred.cluster.snapshot import Snapshot
 from maitred.controllers.healing.healer import Healer
 from maitred.controllers.healing.telling import FailureNotices
-from maitred.controllers.keeping import KIND, MemoryKeeper
+from maitred.controllers.keeping import HEALTH, MemoryKeeper
 from maitred.controllers.owners.suspensions import Suspensions
 from maitred.controllers.scheduling.condition_writer import Teller
 from maitred.controllers.scheduling.metrics import Metrics
@@ -29,8 +29,8 @@ class HealingPart:
 
     def __init__(self, mirror: Mirror, worklist: Worklist, writer: Writer, namespace: str) -> None:
         """Without a namespace nothing is read and nothing is written: a shadow remembers by itself."""
-        record = SharedRecord(writer, namespace, KIND) if namespace else None
-        self.memory = MemoryKeeper(mirror, record)
+        record = SharedRecord(writer, namespace, HEALTH.kind) if namespace else None
+        self.memory = MemoryKeeper(mirror, record, HEALTH)
         self.notices: FailureNotices | None = None
         self.healer: Healer | None = None
         self._mirror, self._worklist, self._writer = mirror, worklist, writer

@@ -38,7 +38,7 @@ from maitred.decide.cycle import run
 from maitred.decide.scope import Scope
 from maitred.decide.verdicts import Verdicts
 from maitred.model.plan import Bind, ClaimAllocation, GroupVerdict, Plan
-from maitred.model.policy import Policy
+from maitred.model.policy import NO_LIMIT, Policy
 from maitred.model.rotation import Rotation
 
 if TYPE_CHECKING:
@@ -107,6 +107,8 @@ class SchedulingLoop:
         self._tracing = tracing
         self._resync_at = time.monotonic() + resync_seconds
         self._wake_at = math.inf
+        self._is_due = True
+        """Whether it is time to look at what queues use, also where no group waits."""
 
     async def run(self) -> None:
         sys.setswitchinterval(SWITCH_SECONDS)
@@ -129,7 +131,7 @@ class SchedulingLoop:
         if now >= min(self._resync_at, self._wake_at):
             self._worklist.look_at_everything()
             self._mirror.state.news.failed(bool(self._mirror.state.memory.scores))  # time may release lemons
-            self._wake_at = math.inf
+            self._is_due, self._wake_at = True, math.inf
         if now >= self._resync_at:
             self._resync_at = now + self._resync_seconds
 
@@ -152,8 +154,10 @@ class SchedulingLoop:
         mirror.follow(policy.workloads)
         news = mirror.state.take_news()
         selection = self._worklist.select(news, mirror.waiting_by_group, started)
-        if selection.empty and not self._concerns_health(news):
+        is_due = self._is_due and policy.fair_share.half_life != NO_LIMIT
+        if selection.empty and not (is_due or self._concerns_health(news)):
             return 0.0
+        self._is_due = False
         snapshot, now = mirror.state.snapshot(), datetime.now(UTC)
         rotation = Rotation(policy.search.cycle_steps, selection.first)
         if self._recorder is not None:

@@ -8,6 +8,7 @@ to leave for the other: whoever goes first there would not have to leave again.
 import heapq
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.nodes import Ints
@@ -16,6 +17,7 @@ from maitred.cluster.trial import Trial
 from maitred.decide.agenda import QueueBranch, Turn
 from maitred.decide.ask import Ask
 from maitred.decide.queues.admission import amounts_asked
+from maitred.decide.queues.past_use import PastUse
 from maitred.model.policy import Policy, order_rules
 
 OUTSIDE = QueueBranch(-1, False, 0.0)
@@ -38,9 +40,11 @@ class WaitingQueue:
 class QueueAgenda:
     """Hands out turns one by one; turns may be added while it runs."""
 
-    def __init__(self, policy: Policy, ask_of: Callable[[Turn], Ask | None]) -> None:
+    def __init__(
+        self, policy: Policy, ask_of: Callable[[Turn], Ask | None], past: PastUse | None = None
+    ) -> None:
         """`ask_of` tells what somebody asks for in a turn; None for those that are in no queue."""
-        self._branches = BranchTable(policy, ask_of)
+        self._branches = BranchTable(policy, ask_of, past)
         self._top = WaitingQueue()
         self._added: list[Turn] = []
 
@@ -105,8 +109,8 @@ class QueueAgenda:
 class BranchTable:
     """How groups that wait stand in their queues by now."""
 
-    def __init__(self, policy: Policy, ask_of: Callable[[Turn], Ask | None]) -> None:
-        self._policy, self._ask_of = policy, ask_of
+    def __init__(self, policy: Policy, ask_of: Callable[[Turn], Ask | None], past: PastUse | None) -> None:
+        self._policy, self._ask_of, self._past = policy, ask_of, past
         self._asked = dict[tuple[int, int], tuple[int, list[Ints]]]()
         """By number and part: the account, and what would be used on devices of each model."""
         self._known = dict[tuple[int, int], tuple[int, tuple[QueueBranch, ...]]]()
@@ -119,9 +123,18 @@ class BranchTable:
         if changes != use.changes:
             if place not in self._asked:
                 self._asked[place] = asked(use, self._ask_of(turn), self._policy)
-            branches = branches_of(use, *self._asked[place], self._policy)
+            branches = branches_of(use, *self._asked[place], self._share_of(use))
             self._known[place] = (use.changes, branches)
         return turn._replace(branches=branches)
+
+    def _share_of(self, use: QueueUse) -> Callable[[int], float]:
+        if "fair-share" not in order_rules(self._policy.order):
+            return no_share
+        return use.share if self._past is None else partial(self._past.share, use)
+
+
+def no_share(queue: int) -> float:
+    return 0.0
 
 
 def asked(use: QueueUse, ask: Ask | None, policy: Policy) -> tuple[int, list[Ints]]:
@@ -131,13 +144,13 @@ def asked(use: QueueUse, ask: Ask | None, policy: Policy) -> tuple[int, list[Int
     return ask.account, amounts_asked(use, ask, policy)
 
 
-def branches_of(use: QueueUse, account: int, amounts: list[Ints], policy: Policy) -> tuple[QueueBranch, ...]:
+def branches_of(
+    use: QueueUse, account: int, amounts: list[Ints], share_of: Callable[[int], float]
+) -> tuple[QueueBranch, ...]:
     """Its queue and those above, from the top down: on devices of the model with which they are least beyond
     their guarantees."""
     if account == NO_ACCOUNT:
         return (OUTSIDE,)
     chain = use.book.tree.chain[use.book.accounts[account].queue]
     borrows = min((use.borrows(account, more) for more in amounts), default=(False,) * len(chain))
-    by_share = "fair-share" in order_rules(policy.order)
-    shares = [use.share(queue) if by_share else 0.0 for queue in chain]
-    return tuple([QueueBranch(*branch) for branch in zip(chain, borrows, shares, strict=True)])
+    return tuple([QueueBranch(queue, b, share_of(queue)) for queue, b in zip(chain, borrows, strict=True)])

@@ -35,6 +35,7 @@ from maitred.model.policy import Policy
 from maitred.model.queues import named_queue
 from maitred.model.suspending import OWNERS, OwnerName, TopOwner
 from maitred.model.suspension import SUSPENDED
+from maitred.model.usage import QueueUsage, UsageMemory
 
 TICK = 1e-6
 """Seconds by which ages that were equal are told apart, in the order in which names did."""
@@ -118,6 +119,8 @@ class Redaction:
             hurt=tuple(self._view(view, view.created) for view in old.hurt),
             reports=self.reports.reports(old.reports),
             memory=self.reports.memory(old.memory),
+            usage=self._usage(old.usage),
+            unread_usage=old.unread_usage,
             drains=tuple(drains.values()),
             unread_drains=old.unread_drains,
             drained={row: drains[drain.name] for row, drain in old.drained.items()},
@@ -251,6 +254,11 @@ class Redaction:
             volumes=tuple(map(self._storage.need, shape.volumes)) if shape.volumes else (),
             devices=tuple(map(self._devices.need, shape.devices)) if shape.devices else (),
         )
+
+    def _usage(self, usage: UsageMemory) -> UsageMemory:
+        """Queues of others have no names."""
+        queues = (QueueUsage(self.words.told(one.queue), one.had, one.average) for one in usage.queues)
+        return UsageMemory(usage.at, tuple(queues))
 
     def _view(self, view: GroupView, created: float) -> GroupView:
         if self.names.is_own(view.group.key):

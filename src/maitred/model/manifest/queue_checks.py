@@ -48,16 +48,17 @@ def check_queues(queues: Sequence[Queue], fair_share: FairShare, order: AnyOrder
 def check_sharing(queues: Sequence[Queue], fair_share: FairShare, order: AnyOrder) -> None:
     if fair_share.reclaim and not queues:
         raise FieldError("fairShare.reclaim", NOBODY_SHARES)
-    wait = fair_share.longest_wait
-    if wait == NO_LIMIT:
-        return
-    if not milliseconds(wait):
-        raise FieldError("fairShare.longestWait", f"{wait!r} is neither {NO_LIMIT} nor {FORM}, above 0s")
-    if not queues:
-        raise FieldError("fairShare.longestWait", NOBODY_SHARES)
-    if "fair-share" not in order_rules(order):
-        what = "no share holds groups up, as order leaves fair-share out; add it there, or leave this out"
-        raise FieldError("fairShare.longestWait", what)
+    spans = {"halfLife": fair_share.half_life, "longestWait": fair_share.longest_wait}
+    for name, said in spans.items():
+        if said == NO_LIMIT:
+            continue
+        if not milliseconds(said):
+            raise FieldError(f"fairShare.{name}", f"{said!r} is neither {NO_LIMIT} nor {FORM}, above 0s")
+        if not queues:
+            raise FieldError(f"fairShare.{name}", NOBODY_SHARES)
+        if "fair-share" not in order_rules(order):
+            what = "means nothing, as order leaves fair-share out; add it there, or leave this out"
+            raise FieldError(f"fairShare.{name}", what)
 
 
 # ---- the tree

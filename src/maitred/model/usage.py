@@ -1,0 +1,58 @@
+"""What queues have used: kept in one object of maitred's own namespace, where no tenant can write.
+
+It is a ConfigMap with the label `maitred.dev/record: usage`. A decision reads it like any other object, and
+its Plan has what is to be remembered from now on. For every queue it has an average in which what was used a
+half-life ago counts for half, and what the queue had at that moment. What that comes to later follows from
+the time that has passed and from what the queue has then, so it need not be written often.
+"""
+
+from typing import Annotated
+
+import msgspec
+
+from maitred.model.memory import CONTENT, LONGEST, MemoryObject, Name
+from maitred.model.meta import Lean, Timestamp
+
+USAGE = "maitred-usage"
+SETTLED_EVERY = 300_000
+"""In milliseconds: so often it is written down what queues have. A crash forgets no more."""
+LARGEST = 2**63
+UNREAD = "what is remembered of use (maitred-usage) cannot be read, so it is ignored: {}"
+
+Used = Annotated[float, msgspec.Meta(ge=0, le=LARGEST)]
+
+
+class QueueUsage(Lean, frozen=True, omit_defaults=False):
+    queue: Name
+    had: dict[Name, Used] = {}
+    """Of each resource, in cores, bytes or devices: when it was written down,"""
+    average: dict[Name, Used] = {}
+    """and over the time before, where older use counts for less."""
+
+
+class UsageMemory(Lean, frozen=True, omit_defaults=False):
+    at: Timestamp | None = None
+    """When it was written down; None if it never was."""
+    queues: tuple[QueueUsage, ...] = ()
+
+    def __str__(self) -> str:
+        return msgspec.json.encode(self).decode()
+
+
+NO_USAGE = UsageMemory()
+
+
+def usage_of(kept: MemoryObject | None) -> tuple[UsageMemory, str]:
+    """What is remembered, and what is wrong with it if it cannot be read."""
+    text = "" if kept is None else kept.data.get(CONTENT, "")
+    if not text:
+        return NO_USAGE, ""
+    if len(text) > LONGEST:
+        return NO_USAGE, UNREAD.format(f"it has more than {LONGEST} characters")
+    try:
+        found = msgspec.json.decode(text, type=UsageMemory)
+    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+        return NO_USAGE, UNREAD.format(str(error)[:200])
+    if found.at is None or len({one.queue for one in found.queues}) < len(found.queues):
+        return NO_USAGE, UNREAD.format("it has no time, or a queue twice")
+    return found, ""
