@@ -103,7 +103,7 @@ def _is_index(text: str) -> bool:
 
 
 class CronJob(Object, frozen=True):
-    """Only who made it is read: the Job controller's account makes its Jobs."""
+    """Only who made it is read: its Jobs are made by a controller."""
 
 
 class Job(Object, frozen=True):
