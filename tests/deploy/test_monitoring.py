@@ -11,7 +11,9 @@ from prometheus_client.core import Metric
 
 from maitred.controllers.scheduling.capacity_gauges import families
 from maitred.controllers.scheduling.metrics import Metrics
+from maitred.controllers.scheduling.queue_gauges import queue_families
 from maitred.explain.capacity.document import Capacity
+from maitred.explain.queues.answer import Queues
 from tests.docs.console import ROOT
 
 MONITORING = ROOT / "deploy" / "monitoring"
@@ -27,7 +29,7 @@ _LABEL = re.compile(r"\{\{ *(?:\$labels\.)?(\w+) *\}\}")
 
 
 def served() -> dict[str, Metric]:
-    metrics = [*Metrics().registry.collect(), *families(Capacity())]
+    metrics = [*Metrics().registry.collect(), *families(Capacity()), *queue_families(Queues())]
     return {metric.name: metric for metric in metrics}
 
 

@@ -12,7 +12,9 @@ from prometheus_client.metrics import MetricWrapperBase
 from maitred.cli import cli
 from maitred.controllers.scheduling.capacity_gauges import families
 from maitred.controllers.scheduling.metrics import Metrics
+from maitred.controllers.scheduling.queue_gauges import queue_families
 from maitred.explain.capacity.document import Capacity
+from maitred.explain.queues.answer import Queues
 from maitred.kube.outcomes import RefusalReason
 from maitred.model.kinds import DUMPED
 from tests.docs.console import ROOT, pages
@@ -34,7 +36,8 @@ def test_the_metrics_page_has_every_metric_with_its_type_and_labels() -> None:
     counted = [
         described(metric) for metric in vars(Metrics()).values() if isinstance(metric, MetricWrapperBase)
     ]
-    surveyed = [(metric.name, metric.type, labels_of(metric)) for metric in families(Capacity())]
+    gauges = (*families(Capacity()), *queue_families(Queues()))
+    surveyed = [(metric.name, metric.type, labels_of(metric)) for metric in gauges]
     assert documented == counted + surveyed
 
 

@@ -6,7 +6,17 @@ import yaml
 
 from maitred.model.manifest import InputError, read_live_policy, read_policy
 from maitred.model.node import HEALTH_TAINTS
-from maitred.model.policy import Policy, device_model, health_taints, is_device, matches_model, price_of
+from maitred.model.policy import (
+    AnyOrder,
+    Policy,
+    device_model,
+    health_taints,
+    is_device,
+    matches_model,
+    order_rules,
+    preempts,
+    price_of,
+)
 from tests.oracle.builders import Obj
 
 
@@ -69,7 +79,7 @@ def test_the_defaults() -> None:
         "workloads": {"jobs": "gang", "owners": "gang", "keepRoom": "30m"},
         "prices": {"currency": "USD", "devices": ()},
         "queues": (),
-        "fairShare": {"reclaim": False},
+        "fairShare": {"reclaim": False, "longestWait": "none"},
     }
 
 
@@ -95,6 +105,7 @@ WRONG: dict[str, Obj] = {
     "another version": {"apiVersion": "maitred.dev/v2"},
     "a level without a key": {"topology": {"levels": [{"name": "rack"}]}},
     "an order that does not exist": {"order": "lifo"},
+    "a rule of order that does not exist": {"order": ["priority", "size"]},
     "a negative time between decisions": {"redecideSeconds": -1},
     "a placement that does not exist": {"placement": "one-by-one"},
     "no steps": {"search": {"steps": 0}},
@@ -191,6 +202,43 @@ def test_the_first_price_that_matches_counts() -> None:
     assert price_of(policy, "nvidia.com/gpu", "") == 1
     assert price_of(policy, "amd.com/gpu", "") is None
     assert price_of(Policy(), "nvidia.com/gpu", "NVIDIA-H100-80GB-HBM3") is None
+
+
+@pytest.mark.parametrize(
+    ("order", "rules"),
+    [
+        ("priority", "priority fair-share age name"),
+        ("fifo", "fair-share age name"),
+        ("shortest", "priority fair-share age name"),
+        (("priority",), "priority age name"),
+        (("age", "fair-share", "name"), "age fair-share name"),
+        (("name",), "age name"),
+    ],
+)
+def test_the_rules_of_an_order(order: AnyOrder, rules: str) -> None:
+    assert " ".join(order_rules(order)) == rules
+
+
+@pytest.mark.parametrize(
+    ("order", "told"),
+    [
+        ("[]", "order: is empty; write priority, fair-share, age, name"),
+        ("[deadline]", "order[0]: 'deadline' is not one of age, fair-share, name, priority"),
+        ("[age, age]", "order[1]: age is listed twice; remove one of the two"),
+        ("[age, priority]", "order[1]: priority comes first or not at all; move it to the front"),
+        ("[name, age]", "order[0]: name tells all groups apart; move it to the end"),
+    ],
+)
+def test_an_order_that_contradicts_itself_is_refused(order: str, told: str) -> None:
+    with pytest.raises(InputError) as refused:
+        read_live_policy(f"order: {order}".encode(), "p.yaml")
+    assert str(refused.value) == f"p.yaml: {told}"
+
+
+def test_only_an_order_with_priority_preempts_by_it() -> None:
+    assert preempts(read({"order": ["priority", "age"]}))
+    assert not preempts(read({"order": ["fair-share"]}))
+    assert not preempts(read({"order": "shortest"}))
 
 
 @pytest.mark.parametrize(

@@ -129,6 +129,15 @@ def nested(parent: str, *children: str) -> str:
             "queues[0].limits[0].cap: 8 is less than the 9 that is guaranteed below it",
         ),
         ("fairShare: {reclaim: true}", "fairShare.reclaim: queues share, and there are none"),
+        ("fairShare: {longestWait: 1h}", "fairShare.longestWait: queues share, and there are none"),
+        (
+            "queues: [{name: a}]\nfairShare: {longestWait: 0s}",
+            "fairShare.longestWait: '0s' is neither none nor a duration such as",
+        ),
+        (
+            "queues: [{name: a}]\nfairShare: {longestWait: 1h}\norder: [priority, age]",
+            "fairShare.longestWait: no share holds groups up, as order leaves fair-share out;",
+        ),
     ],
 )
 def test_queues_that_are_refused(text: str, message: str) -> None:
@@ -173,7 +182,7 @@ def test_a_tree_has_eight_levels_at_most() -> None:
 
 def test_there_are_ten_thousand_queues_at_most() -> None:
     rows = [Queue(name=f"q{number}") for number in range(10_001)]
-    check_queues(rows[:-1], FairShare())
+    check_queues(rows[:-1], FairShare(), "priority")
     with pytest.raises(FieldError) as caught:
-        check_queues(rows, FairShare())
+        check_queues(rows, FairShare(), "priority")
     assert (caught.value.field, caught.value.what) == ("queues", "has 10001 queues; 10000 are allowed")

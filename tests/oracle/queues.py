@@ -30,6 +30,8 @@ class Sharer:
     start: int = 0
     """When it got its seats; of one that waits, when it was created."""
     user: str = ""
+    waits_since: int | None = None
+    """Of one that has waited for longer than shares may hold it up."""
 
 
 @dataclass
@@ -41,6 +43,8 @@ class Queues:
     """All there is in the cluster."""
     fair: bool = False
     """fairShare.reclaim"""
+    order: Sequence[str] = ("priority", "fair-share", "age")
+    """The rules of the Policy, without the name, which comes last."""
 
     def __post_init__(self) -> None:
         self.named = {queue["name"]: queue for queue in self.written}
@@ -157,14 +161,22 @@ class Queues:
             if self.below(queue):
                 firsts.append(self._first(inside, seated, level + 1))
             else:
-                firsts.append(min(inside, key=lambda group: (-group.priority, group.start, group.name)))
+                firsts.append(min(inside, key=lambda group: self._by_rules(group, Fraction())))
 
         def turn(group: Sharer) -> tuple[Any, ...]:
             queue = self.path(group.queue)[level]
             borrows = not self.would_be_entitled(group, queue, seated)
-            return (borrows, -group.priority, self.share(queue, seated), group.start, group.name)
+            return (borrows, *self._by_rules(group, self.share(queue, seated)))
 
         return min(firsts, key=turn)
+
+    def _by_rules(self, group: Sharer, share: Fraction) -> tuple[Any, ...]:
+        """What the rules compare, one after the other; after the priority, who has waited for so long."""
+        values: dict[str, Any] = {"priority": -group.priority, "fair-share": share, "age": group.start}
+        rules = [rule for rule in self.order if rule != "priority"]
+        first = [values["priority"]] if "priority" in self.order else []
+        waited = group.waits_since is None, group.waits_since or 0
+        return (*first, waited, *(values[rule] for rule in rules), group.start, group.name)
 
     # -- admission -----------------------------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 """Rights of queues, over small random clusters: the engine against the oracle, the checker on its Plans."""
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from maitred.decide.queues.rights import QueueRights
 from maitred.decide.queues.standings import Standings
 from maitred.decide.queues.turns import QueueAgenda
 from maitred.model.meta import Timestamp
+from maitred.model.policy import OrderRule
 from maitred.model.priority import Rank
 from maitred.verify import verify
 from tests.oracle.builders import GPU, Obj, gang, moment, namespace, node, pod
@@ -233,27 +235,45 @@ def test_who_is_admitted_and_who_yields_is_as_the_rules_say(world: World) -> Non
             assert causes == oracle.evictable(claimant, seated), view.group.key
 
 
-@given(worlds())
+ORDERS: tuple[tuple[OrderRule, ...], ...] = (
+    ("priority", "fair-share", "age", "name"),
+    ("priority", "age", "fair-share"),
+    ("priority", "age"),
+    ("fair-share",),
+    ("age", "fair-share", "name"),
+)
+
+
+@given(worlds(), st.sampled_from(ORDERS), st.sets(st.integers(0, 6)))
 @examples(200)
-def test_whose_turn_it_is_is_as_the_rules_say(world: World) -> None:
+def test_whose_turn_it_is_is_as_the_rules_say(
+    world: World, order: tuple[OrderRule, ...], patient: set[int]
+) -> None:
     """While one after the other is seated, wherever that is; on devices of one model, so that it is clear
-    what each of them uses."""
+    what each of them uses. Some of them have waited for long."""
     one_model = {name: ("H100", devices) for name, (_, devices) in world.nodes.items()}
     world = replace(world, nodes=one_model)
-    snapshot, oracle, policy = world.snapshot(), world.oracle(), policy_of(world.policy)
+    snapshot, oracle = world.snapshot(), world.oracle()
+    oracle.order = [rule for rule in order if rule != "name"]
+    policy = msgspec.structs.replace(policy_of(world.policy), order=order)
     places = {f"default/{team.name}": place for place, team in enumerate(world.teams)}
     trial, row = Trial.of(snapshot), np.zeros(1, dtype=np.intp)
     seated, asks = world.seated(), [ask_of(view) for view in snapshot.groups]
     waiting = {view.group.key: world.sharer(places[view.group.key], "H100") for view in snapshot.groups}
+    for number in patient.intersection(range(len(snapshot.groups))):
+        key = snapshot.groups[number].group.key
+        waiting[key] = replace(waiting[key], waits_since=100 - places[key])
     agenda = QueueAgenda(policy, lambda turn: asks[turn.number])
     for number, view in enumerate(snapshot.groups):
-        priority = waiting[view.group.key].priority
-        agenda.add(first_turn("priority", priority, view.created, view.group.key, number=number))
-    while (turn := agenda.next(trial)) is not None:
+        sharer = waiting[view.group.key]
+        waited = math.inf if sharer.waits_since is None else sharer.waits_since
+        turn = first_turn(order, sharer.priority, view.created, sharer.name, waited=waited, number=number)
+        agenda.add(turn)
+    while (taken := agenda.next(trial)) is not None:
         first = oracle.next(list(waiting.values()), seated)
-        assert turn.key == first.name
-        seated.append(waiting.pop(turn.key))
-        ask = asks[turn.number]
+        assert taken.key == first.name
+        seated.append(waiting.pop(taken.key))
+        ask = asks[taken.number]
         trial.seat(ask.shapes[0], row, np.array([len(ask.shapes)]), ask.account)
     assert not waiting
 

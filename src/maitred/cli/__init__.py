@@ -18,6 +18,7 @@ VERBS = {
     "plan": "Say before you submit a job whether it fits now, when it would start, and what it would "
     "preempt.",
     "capacity": "Say how large a gang could start, what blocks the waiting groups, and why devices are idle.",
+    "queues": "Show what each queue may have, uses, has borrowed and lent, and what waits for it.",
     "health": "Say which nodes and devices are unwell, which groups that hurts, and whose fault it is.",
     "drain": "Empty nodes for maintenance: show who moves when, where to and at what cost, then ask.",
     "audit": "Find gangs that run in part, and what they cost, on any cluster. Reads only.",

@@ -6,12 +6,13 @@ turns; they do not sort groups themselves.
 
 Where there are queues, two groups are compared in the queues in which their branches part: those that are
 entitled there come before those that borrow. Priority comes next, in one queue it comes first: high to low,
-unless the policy's order is first come, first served. Within one priority come quorums, and late members of
-groups whose quorum runs already; then the surplus of groups that were seated in this cycle. Of each of these,
-groups of several queues go by the share that these have, then by the measure of the policy's order if it has
-one, then by age. Promised places are held against equals too, so within one priority they are held first, and
-the groups that they were promised to come next. A cycle with a budget may not get to all
-groups. Those that it does not get to come first among their equals in a later cycle.
+unless the policy's order leaves it out. Within one priority come quorums, and late members of groups whose
+quorum runs already; then the surplus of groups that were seated in this cycle. Of each of these, those go
+first that have waited for longer than the policy lets shares hold them up; then groups of several queues go
+by the share that these have, then by the measure of the policy's order if it has one, then by age. The policy
+may put age before the share, or leave the share out. Promised places are held against equals too, so within
+one priority they are held first, and the groups that they were promised to come next. A cycle with a budget
+may not get to all groups. Those that it does not get to come first among their equals in a later cycle.
 
 To add a rule, give it a name in `Rule`, a field in `Turn` at its place and words in `explain/why/rules.py`. A
 rule that goes by what the cycle has given away so far is part of a `QueueBranch` (`queues/turns.py`).
@@ -25,7 +26,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple, get_args
 
 from maitred.cluster.trial import Trial
-from maitred.model.policy import Order, Rule
+from maitred.model.duration import milliseconds
+from maitred.model.policy import AnyOrder, Policy, Rule, order_rules
 
 RULES: tuple[Rule, ...] = get_args(Rule)
 
@@ -54,6 +56,10 @@ class Turn(NamedTuple):
     place: int
     """In the rotation: who was cut off in an earlier cycle comes before others of the same priority."""
     part: int
+    waited: float
+    """Since when it waits, if that is so long that the share does not count; else infinity."""
+    elder: float
+    """When it was created, where age comes before the share; else 0 for all."""
     share: float
     measure: float
     created: float
@@ -100,7 +106,7 @@ class Turn(NamedTuple):
 
     def anew(self, created: float) -> "Turn":
         """Of the same group when it has lost its seats and is created again."""
-        return self._replace(part=QUORUM, created=created)
+        return self._replace(part=QUORUM, elder=created if self.elder else 0.0, created=created)
 
     @property
     def strength(self) -> tuple[int, float]:
@@ -119,6 +125,8 @@ RULE_OF_FIELD: tuple[Rule, ...] = (
     "promised",
     "rotation",
     "promised",
+    "waited",
+    "age",
     "fair-share",
     "measure",
     "age",
@@ -128,36 +136,63 @@ RULE_OF_FIELD: tuple[Rule, ...] = (
 )
 
 
-def goes_by_priority(order: Order) -> bool:
-    return order != "fifo"
+def goes_by_priority(order: AnyOrder) -> bool:
+    return "priority" in order_rules(order)
+
+
+def age_first(order: AnyOrder) -> bool:
+    """Whether age comes before the share of a queue."""
+    rules = order_rules(order)
+    return "fair-share" in rules and rules.index("age") < rules.index("fair-share")
 
 
 @lru_cache(1024)
-def rank(priority: int, order: Order) -> int:
+def rank(priority: int, order: AnyOrder) -> int:
     """What turns are compared by first."""
     return -priority if goes_by_priority(order) else 0
 
 
 def first_turn(
-    order: Order,
+    order: AnyOrder,
     priority: int,
     created: float,
     key: str,
     *,
     promised: bool = False,
+    waited: float = math.inf,
     measure: float = math.inf,
     place: int = NOT_CUT_OFF,
     number: int = 0,
 ) -> Turn:
     """When the quorum of a group has its turn, or the late members of a group whose quorum runs."""
     part = PROMISED if promised else QUORUM
-    return Turn(False, rank(priority, order), True, place, part, 0.0, measure, created, key, number)
+    elder = created if age_first(order) else 0.0
+    first = rank(priority, order)
+    return Turn(False, first, True, place, part, waited, elder, 0.0, measure, created, key, number)
 
 
-def moving_turn(order: Order, priority: int, key: str, number: int) -> Turn:
+def moving_turn(order: AnyOrder, priority: int, key: str, number: int) -> Turn:
     """When pods that must leave their node get other places: they have some already, which is the best of
     reasons to have one."""
-    return Turn(False, rank(priority, order), False, NOT_CUT_OFF, MOVING, 0.0, math.inf, 0.0, key, number)
+    turn = first_turn(order, priority, 0.0, key, number=number)
+    return turn._replace(claims=False, part=MOVING)
+
+
+def rules_of(policy: Policy) -> list[Rule]:
+    """The rules that can decide under a policy, in the order in which they are looked at."""
+    listed = order_rules(policy.order)
+    out: list[Rule] = [] if goes_by_priority(policy.order) else ["priority"]
+    if not policy.queues:
+        out.append("entitled")
+    if not policy.queues or "fair-share" not in listed:
+        out.append("fair-share")
+    if milliseconds(policy.fair_share.longest_wait) is None:
+        out.append("waited")
+    found = [rule for rule in RULES if rule not in out]
+    if age_first(policy.order) and "fair-share" in found:
+        found.remove("age")
+        found.insert(found.index("fair-share"), "age")
+    return found
 
 
 def rule_between(one: Turn, other: Turn) -> Rule:

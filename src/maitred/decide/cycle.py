@@ -112,6 +112,7 @@ class _Cycle:
             group.view.created,
             group.key,
             promised=bool(group.view.nominated) or self.record.keeps_room_for(group.view),
+            waited=self.record.waited_long(group.view),
             measure=self.record.scope.measures.get(group.key, math.inf),
             place=self.budget.place(group.key),
             number=number,

@@ -325,6 +325,18 @@ class CycleRecord:
         """Of several groups that are decided under one name, the last."""
         return {group.key: group for group in self.groups}
 
+    def waited_long(self, view: GroupView) -> float:
+        """Since when a group waits whom the shares of queues have held up for longer than the policy says;
+        infinity for others. An eviction begins this anew: pods that ran have not waited."""
+        patience = milliseconds(self.context.policy.fair_share.longest_wait)
+        if patience is None or not self.context.policy.queues:
+            return math.inf
+        longest = self.now.timestamp() - patience / 1000
+        if view.created > longest:
+            return math.inf
+        since = min((created for _, created, _ in view.orders), default=math.inf)
+        return since if since <= longest else math.inf
+
     def rank(self, group: TriedGroup) -> int:
         return rank(group.screening.rank.priority, self.context.policy.order)
 
@@ -341,7 +353,9 @@ class CycleRecord:
         if group.branches is None:
             use = self.grounds.pristine.queues
             asks = None if use is None else asked(use, group.ask, self.context.policy)
-            group.branches = () if use is None or asks is None else branches_of(use, *asks)
+            group.branches = (
+                () if use is None or asks is None else branches_of(use, *asks, self.context.policy)
+            )
         return group.branches
 
     def is_explained(self, group: TriedGroup) -> bool:

@@ -172,11 +172,20 @@ class FairShare(Setting, frozen=True):
 
     reclaim: bool = False
     """Whether a queue that has less than its share may reclaim borrowed places from one that has more."""
+    longest_wait: str = NO_LIMIT
+    """A group that has waited for longer goes before shares are looked at."""
 
 
 Order = Literal["priority", "fifo", "shortest", "shortest-remaining", "shortest-service", "least-attained"]
-Rule = Literal["entitled", "priority", "rotation", "promised", "fair-share", "measure", "age", "name"]
-"""The rules by which one group goes before another, in the order in which `decide.agenda` looks at them."""
+OrderRule = Literal["priority", "fair-share", "age", "name"]
+"""What a policy may list as its order."""
+LAST_RULES: tuple[OrderRule, ...] = ("age", "name")
+AnyOrder = Order | tuple[OrderRule, ...]
+Rule = Literal[
+    "entitled", "priority", "rotation", "promised", "waited", "fair-share", "measure", "age", "name"
+]
+"""The rules by which one group goes before another, in the order in which `decide.agenda` looks at them;
+where the policy says so, age comes before fair share."""
 Placement = Literal["whole-groups", "pod-by-pod", "best-fit", "fragmentation-gradient", "least-loss"]
 
 LIVE_ORDERS: tuple[Order, ...] = ("priority", "fifo")
@@ -190,7 +199,7 @@ SHARING_PLACEMENTS: tuple[Placement, ...] = ("best-fit", "fragmentation-gradient
 class Policy(Setting, frozen=True):
     api_version: Literal["maitred.dev/v1alpha1"] = "maitred.dev/v1alpha1"
     kind: Literal["Policy"] = "Policy"
-    order: Order = "priority"
+    order: AnyOrder = "priority"
     redecide_seconds: Annotated[float, msgspec.Meta(ge=0, le=1_000_000_000)] = 300.0
     placement: Placement = "whole-groups"
     topology: Topology = Topology()
@@ -207,9 +216,23 @@ class Policy(Setting, frozen=True):
     fair_share: FairShare = FairShare()
 
 
+@lru_cache(64)
+def order_rules(order: AnyOrder) -> tuple[OrderRule, ...]:
+    """The rules of an order. Age and name decide in the end, also where that is not said."""
+    if isinstance(order, str):
+        first: tuple[OrderRule, ...] = () if order == "fifo" else ("priority",)
+        return (*first, "fair-share", "age", "name")
+    listed = (rule for rule in order if rule != "name")
+    return tuple(dict.fromkeys((*listed, *LAST_RULES)))
+
+
+def evicts_by_priority(order: AnyOrder) -> bool:
+    return order == "priority" if isinstance(order, str) else "priority" in order
+
+
 def preempts(policy: Policy) -> bool:
     """Whether groups may take the places of those of lower priority."""
-    return policy.preemption.mode == "priority" and policy.order == "priority"
+    return policy.preemption.mode == "priority" and evicts_by_priority(policy.order)
 
 
 def is_device(policy: Policy, resource: str) -> bool:

@@ -18,7 +18,7 @@ HEALTH_TAINTS = frozenset(
     | {f"node.cloudprovider.kubernetes.io/{name}" for name in ("uninitialized", "shutdown")}
     | {"maitred.dev/lemon"}
 )
-PRIORITY = "priority"
+PRIORITY, FIFO = "priority", "fifo"
 SHORTEST_GRACE = 1000
 DEVICES = ("*/gpu", "*/gpu-*", "*/tpu", "*/npu", "*/gaudi", "*/neuron*", "*/mig-*")
 
@@ -96,7 +96,7 @@ def read_policy(raw: dict[str, Any] | None) -> Policy:
         templates=tuple(_template(item) for item in doc.docs("nodeTemplates")),
         devices=tuple(devices.texts("resources")) if devices.given("resources") else DEVICES,
         preemption=_preemption(doc),
-        order=doc.text("order", PRIORITY),
+        order=_order(doc),
         jobs=doc.doc("workloads").text("jobs", "gang"),
         owners=doc.doc("workloads").text("owners", "gang"),
         grace=_duration_of(doc.doc("healing"), "grace", "60s"),
@@ -105,6 +105,14 @@ def read_policy(raw: dict[str, Any] | None) -> Policy:
         keep_room=_duration_of(doc.doc("workloads"), "keepRoom", "30m"),
         rights=read_rights(doc),
     )
+
+
+def _order(doc: Doc) -> str:
+    """Of a list of rules: `priority`, if that is one of them. Age decides after it, listed or not; fair share
+    decides between queues."""
+    if isinstance(doc.raw.get("order"), list):
+        return PRIORITY if PRIORITY in doc.texts("order") else FIFO
+    return doc.text("order", PRIORITY)
 
 
 def _spares(doc: Doc) -> Spares:
@@ -118,7 +126,7 @@ def _preemption(doc: Doc) -> Preemption:
     if delay is None:
         raise rules.error("delay", "must be a duration such as 10m")
     return Preemption(
-        allowed=rules.text("mode", PRIORITY) == PRIORITY == doc.text("order", PRIORITY),
+        allowed=rules.text("mode", PRIORITY) == PRIORITY == _order(doc),
         delay=delay,
         own_only=rules.text("victims") == "own",
         suspends=rules.text("jobs", "suspend") == "suspend",

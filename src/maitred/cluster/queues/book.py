@@ -5,6 +5,7 @@ is a queue and a user. What runs on an account counts for its queue and for all 
 wherever one of these has a limit per user: each of them has a row in what is counted.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -14,7 +15,7 @@ from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.device_models import models_of
 from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Codes, Ints, NodeView
-from maitred.cluster.queues.tree import Bounds, QueueTree
+from maitred.cluster.queues.tree import TOP, Bounds, QueueTree
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.model.needs import Needs
 from maitred.model.policy import Policy, device_model, matches_model
@@ -149,6 +150,17 @@ class QueueBook:
         labels = self.snapshot.namespace_labels(namespace)
         selectors = (self.tree.queues[one].namespaces for one in self.tree.chain[queue])
         return all(one is None or matches(selector_of(one), labels) for one in selectors)
+
+    def usable_by(self, namespaces: Iterable[str]) -> frozenset[int]:
+        """The queues that groups of any of these namespaces may name, and all queues above them."""
+        tree = self.tree
+        users = {TOP: [self.snapshot.namespace_labels(one) for one in namespaces]}
+        for queue in reversed([*tree.from_below()]):
+            selector, above = tree.queues[queue].namespaces, users[tree.parent[queue]]
+            asked = selector_of(selector)
+            users[queue] = above if asked is None else [one for one in above if matches(asked, one)]
+        leaves = (queue for queue in range(len(tree)) if tree.is_leaf(queue) and users[queue])
+        return frozenset(queue for leaf in leaves for queue in tree.chain[leaf])
 
     # -- what is counted -------------------------------------------------------------------------------
 

@@ -63,6 +63,8 @@ class AnswerContext:
     seen: Seen = NOTHING_SEEN
     health: FleetHealth = NOT_LOOKED_AT
     """Of what the visitor may see, where the route asks for it."""
+    namespaces: Collection[str] | None = None
+    """Those that the visitor may look into; None for all there are."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,8 @@ from maitred.explain.health.naming import about
 from maitred.explain.proposal.answer import Proposals
 from maitred.explain.proposal.propose import proposals
 from maitred.explain.proposal.supposition import Request
+from maitred.explain.queues.answer import Queues
+from maitred.explain.queues.survey import queues
 from maitred.explain.why.answer import KINDS, Comparison, EvictionAnswer, Kind, Why
 from maitred.explain.why.comparing import compare
 from maitred.explain.why.evicted import receipt
@@ -85,6 +87,10 @@ def answer_capacity(asked: AnswerContext) -> Capacity:
     return capacity(asked.situation)
 
 
+def answer_queues(asked: AnswerContext) -> Queues:
+    return queues(asked.situation, asked.namespaces)
+
+
 def answer_health(asked: AnswerContext) -> FleetHealth:
     values = asked.question.values
     if "name" not in values:
@@ -149,6 +155,12 @@ ROUTES = (
         "How large a gang could start, what blocks the waiting groups, and why devices are idle.",
         (Capacity,),
         answer_capacity,
+    ),
+    Route(
+        "queues",
+        "What each queue may have, uses, has borrowed and lent, and what waits for it.",
+        (Queues,),
+        answer_queues,
     ),
     Route(
         "health",

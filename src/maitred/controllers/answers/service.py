@@ -186,9 +186,8 @@ class Service:
         def used(first_day: int, end_day: int) -> Usage:
             return usage_as_seen_by(self._used(first_day, end_day), mine)
 
-        return AnswerContext(
-            self._situations.get(inputs, mine, lambda: self._situation(inputs, mine)), question, used
-        )
+        situation = self._situations.get(inputs, mine, lambda: self._situation(inputs, mine))
+        return AnswerContext(situation, question, used, namespaces=mine)
 
     def _situation(self, inputs: AnswerInputs, mine: Collection[str] | None) -> Situation:
         """In the thread. Nothing after this knows a name that the visitor may not know."""

@@ -1,4 +1,5 @@
 """The six questions of capacity as gauges: answered now and then, in a thread of their own, for Prometheus.
+With them goes what queues have, where there are any.
 
 They are the answers of `maitred capacity`, which is where to look for names once a gauge says that something
 is wrong. A gauge has no label with the name of a group: there is no end to those.
@@ -11,8 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from maitred.controllers.scheduling.queue_gauges import queue_families
 from maitred.explain.capacity.capacity import capacity
 from maitred.explain.capacity.document import Capacity, Constraint
+from maitred.explain.queues.answer import Queues
+from maitred.explain.queues.survey import queues
 from maitred.explain.situation import Situation
 
 SECONDS_BETWEEN = 60.0
@@ -24,7 +28,7 @@ class CapacityGauges(Collector):
     """One answer at a time; there is nothing to show before the first, or while no scheduler leads."""
 
     def __init__(self, seconds_between: float = SECONDS_BETWEEN) -> None:
-        self._latest: Capacity | None = None
+        self._latest: tuple[Capacity, Queues] | None = None
         self._seconds_between = seconds_between
 
     async def run(self, situation: Callable[[], Situation]) -> None:
@@ -32,7 +36,7 @@ class CapacityGauges(Collector):
         thread = ThreadPoolExecutor(1, "survey")
         try:
             while True:
-                self._latest = await asyncio.get_running_loop().run_in_executor(thread, capacity, situation())
+                self._latest = await asyncio.get_running_loop().run_in_executor(thread, surveyed, situation())
                 await asyncio.sleep(self._seconds_between)
         finally:
             self._latest = None
@@ -40,7 +44,13 @@ class CapacityGauges(Collector):
 
     def collect(self) -> Iterator[Metric]:
         if self._latest is not None:
-            yield from families(self._latest)
+            found, of_queues = self._latest
+            yield from families(found)
+            yield from queue_families(of_queues)
+
+
+def surveyed(situation: Situation) -> tuple[Capacity, Queues]:
+    return capacity(situation), queues(situation)
 
 
 Row = tuple[tuple[str, ...], float]

@@ -32,7 +32,7 @@ from maitred.decide.queues.standings import Standings
 from maitred.decide.seating import by_shape, commit, per_node
 from maitred.model.duration import milliseconds
 from maitred.model.plan import NO_LESSER, Eviction
-from maitred.model.policy import grace_limit, preempts
+from maitred.model.policy import evicts_by_priority, grace_limit, preempts
 from maitred.model.priority import Rank
 from maitred.model.words import counted, moment
 
@@ -279,8 +279,9 @@ class Promises:
         policy = self.context.policy
         if policy.preemption.mode == "never":
             return "the policy allows no preemption"
-        if policy.order != "priority" and not policy.queues:
-            return f"the policy's order is {policy.order}, in which no group preempts another"
+        if not evicts_by_priority(policy.order) and not policy.queues:
+            order = policy.order if isinstance(policy.order, str) else ", ".join(policy.order)
+            return f"the policy's order is {order}, in which no group preempts another"
         if preemptor.rank.preemption_policy == "Never":
             return "its preemptionPolicy is Never"
         return ""

@@ -16,7 +16,7 @@ from maitred.cluster.trial import Trial
 from maitred.decide.agenda import QueueBranch, Turn
 from maitred.decide.ask import Ask
 from maitred.decide.queues.admission import amounts_asked
-from maitred.model.policy import Policy
+from maitred.model.policy import Policy, order_rules
 
 OUTSIDE = QueueBranch(-1, False, 0.0)
 """What is in no queue, beside the queues at the top."""
@@ -119,7 +119,7 @@ class BranchTable:
         if changes != use.changes:
             if place not in self._asked:
                 self._asked[place] = asked(use, self._ask_of(turn), self._policy)
-            branches = branches_of(use, *self._asked[place])
+            branches = branches_of(use, *self._asked[place], self._policy)
             self._known[place] = (use.changes, branches)
         return turn._replace(branches=branches)
 
@@ -131,11 +131,13 @@ def asked(use: QueueUse, ask: Ask | None, policy: Policy) -> tuple[int, list[Int
     return ask.account, amounts_asked(use, ask, policy)
 
 
-def branches_of(use: QueueUse, account: int, amounts: list[Ints]) -> tuple[QueueBranch, ...]:
+def branches_of(use: QueueUse, account: int, amounts: list[Ints], policy: Policy) -> tuple[QueueBranch, ...]:
     """Its queue and those above, from the top down: on devices of the model with which they are least beyond
     their guarantees."""
     if account == NO_ACCOUNT:
         return (OUTSIDE,)
     chain = use.book.tree.chain[use.book.accounts[account].queue]
     borrows = min((use.borrows(account, more) for more in amounts), default=(False,) * len(chain))
-    return tuple([QueueBranch(queue, b, use.share(queue)) for queue, b in zip(chain, borrows, strict=True)])
+    by_share = "fair-share" in order_rules(policy.order)
+    shares = [use.share(queue) if by_share else 0.0 for queue in chain]
+    return tuple([QueueBranch(*branch) for branch in zip(chain, borrows, shares, strict=True)])

@@ -15,7 +15,7 @@ from maitred.explain.forecast.runs import DRAWS, NEVER, Floats, Runs
 from maitred.explain.forecast.shapes import KnownShapes
 from maitred.model.group import TopologyRequest
 from maitred.model.history import History, PastGroup
-from maitred.model.policy import Order
+from maitred.model.policy import AnyOrder
 from maitred.model.runtime import Runtime
 
 DAY = 86_400.0
@@ -74,7 +74,9 @@ def run_times(runtime: Runtime, earlier: Callable[[], Floats | None]) -> Floats:
 class FutureArrivals:
     """Others who keep coming as they came lately."""
 
-    def __init__(self, history: History, now: float, shapes: KnownShapes, runs: Runs, order: Order) -> None:
+    def __init__(
+        self, history: History, now: float, shapes: KnownShapes, runs: Runs, order: AnyOrder
+    ) -> None:
         since = now if history.since is None else max(history.since, now - LATELY)
         self.now, self.memory = now, now - since
         past = [group for group in history.groups if since <= group.arrived < now]
@@ -121,4 +123,4 @@ class FutureArrivals:
             times, place = divmod(number, len(self.past))
             at = self.past[place].arrived + self.now - begin + times * self.memory
             group, key = self._like(place), f"+{number}"
-            yield at, replace(group, key=key, turn=group.turn._replace(created=at, key=key))
+            yield at, replace(group, key=key, turn=group.turn.anew(at)._replace(key=key))

@@ -64,20 +64,23 @@ class Redaction:
         self._devices = DeviceFields(snapshot, self.names, self.words)
 
     def _said(self) -> Iterator[str]:
-        """Words of the reader's own pods and groups."""
+        """Words of the reader's own pods, groups and namespaces."""
         old, is_own = self._cluster, self.names.is_own
         yield from words_in([old.needs[number] for number in self._own_needs])
         yield from words_in([one.labels for one in old.classes if self.names.owns(one.namespace)])
         yield from words_in([old.standings[number] for number in self._own_standings])
         yield from words_in([one for one in old.payers if self.names.owns(one.namespace)])
+        yield from words_in([old.namespaces[one] for one in self.names.own if one in old.namespaces])
         for view in (*old.groups, *old.awaited, *old.hurt, *old.leaving, *old.away):
             if is_own(view.group.key):
                 yield from words_in((view.group, view.ranks, view.schedulers, view.tree, view.payer))
         yield from words_in([one.group for one in old.seated if one is not None and is_own(one.group.key)])
 
     def _own_queues(self, policy: Policy) -> Iterator[str]:
-        """The queues of the reader's namespaces, and those above them."""
+        """The queues of the reader's namespaces, those that they may use, and those above them."""
         old, above = self._cluster, {one.name: one.parent for one in policy.queues}
+        if old.book is not None:
+            yield from (old.book.tree.queues[one].name for one in old.book.usable_by(self.names.own))
         payers = (*old.payers, *(view.payer for view in old.groups))
         for payer in {one for one in payers if self.names.owns(one.namespace)}:
             queue = named_queue(payer, old.namespaces)

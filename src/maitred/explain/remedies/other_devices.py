@@ -23,7 +23,7 @@ from maitred.cluster.devices.pools import PooledDevice
 from maitred.cluster.devices.requests import program_of
 from maitred.cluster.snapshot import Snapshot
 from maitred.explain.remedies.asking import AskedRequest, OtherClaim, asked_by, claims_of, of_claim
-from maitred.model.cel import Comparison, comparisons, with_values
+from maitred.model.cel import ComparedConstant, comparisons, with_values
 from maitred.model.devices.claims import DeviceClaim
 from maitred.model.devices.classes import CelSelector, DeviceSelector
 from maitred.model.plan import Detail
@@ -101,7 +101,7 @@ def _value(device: PooledDevice, name: str, is_capacity: bool) -> str | int | No
     return value if kind in ("string", "int") else None
 
 
-def _changes(compared: Sequence[Comparison], kind: Values) -> Mapping[int, str | int]:
+def _changes(compared: Sequence[ComparedConstant], kind: Values) -> Mapping[int, str | int]:
     """The values that have to change for devices of this kind, by the places of the comparisons. None if no
     other value would do."""
     found = dict[int, str | int]()
@@ -113,7 +113,7 @@ def _changes(compared: Sequence[Comparison], kind: Values) -> Mapping[int, str |
     return found
 
 
-def _holds(one: Comparison, value: str | int) -> bool:
+def _holds(one: ComparedConstant, value: str | int) -> bool:
     if not one.is_capacity:
         return value >= one.value if one.at_least else value == one.value  # type: ignore[operator]
     try:
@@ -126,10 +126,10 @@ def _holds(one: Comparison, value: str | int) -> bool:
 def _with_other_values(
     asked: AskedRequest,
     texts: Sequence[str],
-    compared: Sequence[tuple[int, Comparison]],
+    compared: Sequence[tuple[int, ComparedConstant]],
     changes: Mapping[int, str | int],
 ) -> OtherClaim:
-    by_text = dict[int, dict[Comparison, str | int]]()
+    by_text = dict[int, dict[ComparedConstant, str | int]]()
     for number, value in changes.items():
         place, one = compared[number]
         by_text.setdefault(place, {})[one] = value
@@ -152,7 +152,7 @@ def _with_other_values(
     )
 
 
-def _value_words(one: Comparison, value: str | int) -> str:
+def _value_words(one: ComparedConstant, value: str | int) -> str:
     """`model a100 instead of h100`, or `at least 40Gi instead of 80Gi memory`."""
     short = one.name.rpartition("/")[2]
     new, old = _shortened(value), _shortened(one.value)

@@ -7,7 +7,7 @@ import numpy as np
 
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.trial import Trial
-from maitred.decide.agenda import RULES, Turn, as_compared, goes_by_priority
+from maitred.decide.agenda import Turn, as_compared, goes_by_priority, rules_of
 from maitred.decide.record import TriedGroup
 from maitred.explain.cycle import ExplainedCycle
 from maitred.explain.situation import Situation
@@ -108,9 +108,9 @@ def _compared(situation: Situation, one: Side, two: Side) -> Iterator[tuple[str,
         higher = _first(one.priority > two.priority, two.priority > one.priority)
         yield WORDS["priority"].title, str(one.priority), str(two.priority), higher
     if turns:
-        shared = () if situation.policy.queues else ("fair-share",)
-        for rule in (rule for rule in RULES if rule not in ("entitled", "priority", *shared, *UNKNOWN_HERE)):
-            yield _by_rule(rule, *turns)
+        for rule in rules_of(situation.policy):
+            if rule not in ("entitled", "priority", *UNKNOWN_HERE):
+                yield _by_rule(rule, *turns)
 
 
 def _by_rule(rule: Rule, mine: Turn, theirs: Turn) -> tuple[str, str, str, Winner | None]:

@@ -50,6 +50,12 @@ WORDS: Mapping[Rule, Words] = {
         lambda turn: "held" if turn.promised else "none",
         "places are held for it",
     ),
+    "waited": Words(
+        "because they have waited for long",
+        "has waited for long",
+        lambda turn: f"since {moment(int(turn.waited))}" if math.isfinite(turn.waited) else "no",
+        "it has waited for longer than fairShare.longestWait ({mine}, the other {theirs})",
+    ),
     "fair-share": Words(
         "because their queues have less",
         "share of the queue",

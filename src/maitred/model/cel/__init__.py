@@ -6,7 +6,7 @@ out; `reading` finds what of a device it can depend on; `evaluating` turns it in
 compares with a constant, so that another constant can be tried.
 """
 
-from maitred.model.cel.comparing import Comparison, comparisons, drivers_named, with_values
+from maitred.model.cel.comparing import ComparedConstant, comparisons, drivers_named, with_values
 from maitred.model.cel.facts import AttributeValue, DeviceFacts
 from maitred.model.cel.reading import Reads
 from maitred.model.cel.selecting import Selector, SelectorError, selector
@@ -14,7 +14,7 @@ from maitred.model.cel.values import Quantity, Version, is_version
 
 __all__ = [
     "AttributeValue",
-    "Comparison",
+    "ComparedConstant",
     "DeviceFacts",
     "Quantity",
     "Reads",

@@ -22,7 +22,7 @@ _LITERAL = re.compile(r""""[^"\\\n]*"|'[^'\\\n]*'|-?[0-9]+(?![\w.])""")
 _FIELDS = {"device.attributes": False, "device.capacity": True}
 
 
-class Comparison(NamedTuple):
+class ComparedConstant(NamedTuple):
     name: str
     """Of the attribute or the capacity, in full."""
     is_capacity: bool
@@ -40,7 +40,7 @@ class _Operand(NamedTuple):
 
 
 @lru_cache(maxsize=_KEPT)
-def comparisons(expression: str) -> tuple[Comparison, ...]:
+def comparisons(expression: str) -> tuple[ComparedConstant, ...]:
     """None if the expression does not compile."""
     checked = _checked(expression)
     if checked is None:
@@ -49,7 +49,7 @@ def comparisons(expression: str) -> tuple[Comparison, ...]:
     return tuple(one for one in found if one is not None)
 
 
-def with_values(expression: str, values: Mapping[Comparison, str | int]) -> str:
+def with_values(expression: str, values: Mapping[ComparedConstant, str | int]) -> str:
     """The same expression with other constants."""
     for one in sorted(values, key=lambda one: -one.start):
         literal = msgspec.json.encode(values[one]).decode()
@@ -90,7 +90,7 @@ def _drivers(checked: tree.Checked) -> Iterator[str]:
                     yield value
 
 
-def _comparison(node: tree.Node, checked: tree.Checked, text: str) -> Comparison | None:
+def _comparison(node: tree.Node, checked: tree.Checked, text: str) -> ComparedConstant | None:
     match node:
         case tree.Call("_==_", [one, other]):
             sides = [(one, other), (other, one)]
@@ -107,7 +107,7 @@ def _comparison(node: tree.Node, checked: tree.Checked, text: str) -> Comparison
 
 def _between(
     operand: tree.Node, wanted: tree.Node, checked: tree.Checked, text: str, at_least: bool
-) -> Comparison | None:
+) -> ComparedConstant | None:
     named, constant = _operand(operand, checked), _constant(wanted)
     if named is None or constant is None or named.is_capacity == (constant is wanted):
         return None
@@ -115,7 +115,7 @@ def _between(
     literal = _LITERAL.match(text, start)
     if literal is None or literal[0].strip("'\"") != str(constant.value):
         return None
-    return Comparison(*named, at_least, constant.value, start, literal.end())
+    return ComparedConstant(*named, at_least, constant.value, start, literal.end())
 
 
 def _constant(node: tree.Node) -> tree.Constant | None:

@@ -15,7 +15,7 @@ from maitred.model.manifest.checks import (
 )
 from maitred.model.manifest.errors import FieldError
 from maitred.model.pod import Quantity
-from maitred.model.policy import FairShare, matches_model
+from maitred.model.policy import NO_LIMIT, AnyOrder, FairShare, matches_model, order_rules
 from maitred.model.quantity import LARGEST_AMOUNT, NATIVE, amount, text
 from maitred.model.queues import DEFAULT_QUEUE, EVERY_MODEL, Queue, QueueLimit
 
@@ -25,12 +25,13 @@ MOST_LIMITS = 256
 LONGEST_QUEUE_NAME = LONGEST_NAMESPACE
 """Queues are named in labels too, as those of other schedulers are."""
 SHOWN = 4
+NOBODY_SHARES = "queues share, and there are none; write queues or leave it out"
 
 Subject = tuple[str, str]
 """A resource, and a pattern of models of devices."""
 
 
-def check_queues(queues: Sequence[Queue], fair_share: FairShare) -> None:
+def check_queues(queues: Sequence[Queue], fair_share: FairShare, order: AnyOrder) -> None:
     if len(queues) > MOST_QUEUES:
         raise FieldError("queues", f"has {len(queues)} queues; {MOST_QUEUES} are allowed")
     for position, queue in enumerate(queues):
@@ -41,10 +42,22 @@ def check_queues(queues: Sequence[Queue], fair_share: FairShare) -> None:
     for position, queue in enumerate(queues):
         check_queue(f"queues[{position}]", queue)
     check_promises(queues)
+    check_sharing(queues, fair_share, order)
+
+
+def check_sharing(queues: Sequence[Queue], fair_share: FairShare, order: AnyOrder) -> None:
     if fair_share.reclaim and not queues:
-        raise FieldError(
-            "fairShare.reclaim", "queues share, and there are none; write queues or leave it out"
-        )
+        raise FieldError("fairShare.reclaim", NOBODY_SHARES)
+    wait = fair_share.longest_wait
+    if wait == NO_LIMIT:
+        return
+    if not milliseconds(wait):
+        raise FieldError("fairShare.longestWait", f"{wait!r} is neither {NO_LIMIT} nor {FORM}, above 0s")
+    if not queues:
+        raise FieldError("fairShare.longestWait", NOBODY_SHARES)
+    if "fair-share" not in order_rules(order):
+        what = "no share holds groups up, as order leaves fair-share out; add it there, or leave this out"
+        raise FieldError("fairShare.longestWait", what)
 
 
 # ---- the tree

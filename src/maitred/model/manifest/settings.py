@@ -1,7 +1,7 @@
 """The documents of maitred's own: a Policy, and a Plan that was written earlier."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import msgspec
 
@@ -19,7 +19,16 @@ from maitred.model.manifest.checks import (
 from maitred.model.manifest.errors import FieldError, InputError, field_error
 from maitred.model.manifest.parsing import Document, parts
 from maitred.model.manifest.queue_checks import check_queues
-from maitred.model.policy import LIVE_ORDERS, NO_LIMIT, Healing, Policy, Preemption, Prices
+from maitred.model.policy import (
+    LIVE_ORDERS,
+    NO_LIMIT,
+    AnyOrder,
+    Healing,
+    OrderRule,
+    Policy,
+    Preemption,
+    Prices,
+)
 
 LONGEST_CURRENCY = 16
 SHORTEST_GRACE = 1000
@@ -41,7 +50,7 @@ def read_policy(data: bytes, source: str) -> tuple[Policy, dict[str, Any]]:
 def read_live_policy(data: bytes, source: str) -> tuple[Policy, dict[str, Any]]:
     """A policy for decisions on a real cluster, of which less is known than of a simulated one."""
     policy, plain = read_policy(data, source)
-    if policy.order not in LIVE_ORDERS:
+    if isinstance(policy.order, str) and policy.order not in LIVE_ORDERS:
         known = " and ".join(LIVE_ORDERS)
         what = f"{policy.order!r} needs run times, which only simulations know; use {known}"
         raise InputError(source, "", "order", what)
@@ -122,7 +131,23 @@ def check_policy(policy: Policy) -> None:
     if not milliseconds(timeout):
         raise FieldError("devices.bindingTimeout", f"{timeout!r} is not {FORM}, above 0s")
     check_prices(policy.prices)
-    check_queues(policy.queues, policy.fair_share)
+    check_order(policy.order)
+    check_queues(policy.queues, policy.fair_share, policy.order)
+
+
+def check_order(order: AnyOrder) -> None:
+    """A list that puts priority behind something would let groups go first that must leave again at once."""
+    if isinstance(order, str):
+        return
+    if not order:
+        raise FieldError("order", f"is empty; write {', '.join(get_args(OrderRule))}")
+    for position, rule in enumerate(order):
+        if rule in order[:position]:
+            raise FieldError(f"order[{position}]", f"{rule} is listed twice; remove one of the two")
+        if rule == "priority" and position:
+            raise FieldError(f"order[{position}]", "priority comes first or not at all; move it to the front")
+        if rule == "name" and position < len(order) - 1:
+            raise FieldError(f"order[{position}]", "name tells all groups apart; move it to the end")
 
 
 def check_healing(healing: Healing, levels: Sequence[str]) -> None:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 
-from maitred.model.policy import Order
+from maitred.model.policy import AnyOrder, Order
 from maitred.simulate.clock import HOUR, Time
 from maitred.simulate.group import SimulatedGroup
 from maitred.simulate.jobs import WHOLE
@@ -47,6 +47,6 @@ MEASURES: Mapping[Order, Measure] = {
 }
 
 
-def measure_of(order: Order) -> Measure:
+def measure_of(order: AnyOrder) -> Measure:
     """Where the order has none, all are alike."""
-    return MEASURES.get(order, _by_nothing)
+    return MEASURES.get(order, _by_nothing) if isinstance(order, str) else _by_nothing

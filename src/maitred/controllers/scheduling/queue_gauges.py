@@ -1,0 +1,53 @@
+"""What queues may have and what they have, as gauges: the answer of `maitred queues`, for Prometheus.
+
+Queues are named as in the policy, resources and models as the policy and the nodes name them: tenants bring
+about no series. A policy may have many queues, so there is an end to those that are shown.
+"""
+
+from collections.abc import Callable, Iterator
+
+from prometheus_client.core import GaugeMetricFamily, Metric
+
+from maitred.explain.queues.answer import QueueAmounts, Queues, QueueState
+from maitred.model.quantity import parse_nano
+
+MOST_QUEUES = 500
+NANO = 10**9
+BY_RESOURCE = ("queue", "resource", "model")
+
+AMOUNTS: tuple[tuple[str, str, Callable[[QueueAmounts], str | None]], ...] = (
+    ("guarantee", "What a queue is guaranteed.", lambda one: one.guarantee),
+    ("cap", "The most that a queue has.", lambda one: one.cap),
+    ("used", "What pods of a queue use that have a node.", lambda one: one.used),
+    ("borrowed", "What groups of a queue use that are not within its guarantee.", lambda one: one.borrowed),
+    ("lent", "What a queue leaves of its guarantee and others have.", lambda one: one.lent),
+    ("waiting", "What waiting groups of a queue ask for.", lambda one: one.waiting),
+)
+
+
+def queue_families(found: Queues) -> Iterator[Metric]:
+    shown = found.queues[:MOST_QUEUES]
+    for name, what, of in AMOUNTS:
+        family = GaugeMetricFamily(f"maitred_queue_{name}", what, labels=BY_RESOURCE)
+        for queue in shown:
+            for one in queue.amounts:
+                size = of(one)
+                if size is not None:
+                    family.add_metric((queue.queue, one.resource, one.model), parse_nano(size) / NANO)
+        yield family
+    yield by_queue("share", "What a queue has of the cluster, by its weight.", shown, lambda one: one.share)
+    yield by_queue(
+        "waiting_groups", "Groups of a queue that wait.", shown, lambda one: float(one.waiting_groups)
+    )
+    hidden = GaugeMetricFamily("maitred_queues_not_shown", f"Queues beyond the first {MOST_QUEUES}.")
+    hidden.add_metric((), len(found.queues) - len(shown))
+    yield hidden
+
+
+def by_queue(
+    name: str, what: str, shown: tuple[QueueState, ...], of: Callable[[QueueState], float]
+) -> Metric:
+    family = GaugeMetricFamily(f"maitred_queue_{name}", what, labels=("queue",))
+    for queue in shown:
+        family.add_metric((queue.queue,), of(queue))
+    return family

@@ -1,0 +1,1 @@
+"""What queues may have and what they have: `maitred queues`."""

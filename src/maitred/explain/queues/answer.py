@@ -1,0 +1,66 @@
+"""What `maitred queues` answers, as data; its tables are made from this alone.
+
+{"apiVersion": "maitred.dev/v1alpha1", "kind": "Queues", "at": "2026-01-31T12:00:00Z",
+ "queues":  [{"queue": "vision", "parent": "", "weight": 1.0, "share": 0.25, "waitingGroups": 1,
+              "amounts": [{"resource": "nvidia.com/gpu", "model": "H100", "guarantee": "8", "cap": null,
+                           "perUser": null, "used": "0", "borrowed": "0", "lent": "8", "waiting": null}]}],
+ "elsewhere": 0,
+ "cluster": [{"resource": "nvidia.com/gpu", "model": "NVIDIA-H100-80GB-HBM3", "there": "16", "used": "16"}]}
+
+Amounts are quantities as Kubernetes writes them.
+"""
+
+from maitred.model.plan import Record
+from maitred.model.policy import API_VERSION
+
+
+class QueueAmounts(Record, frozen=True):
+    """Of one resource, on devices of the models that a limit speaks of, or of one that no limit names."""
+
+    resource: str
+    model: str
+    """A pattern, as in the policy; `*` for all."""
+    guarantee: str | None
+    cap: str | None
+    per_user: str | None
+    """As the policy says; None where it says nothing."""
+    used: str
+    """By pods that have a node."""
+    borrowed: str
+    """What groups use that are not entitled in this queue."""
+    lent: str | None
+    """What it leaves of its guarantee and could not have now: it is not free. None without a guarantee."""
+    waiting: str | None
+    """What groups ask for that wait; None but for all models together: nobody knows yet which they get."""
+
+
+class QueueState(Record, frozen=True):
+    queue: str
+    parent: str
+    weight: float
+    share: float
+    """What it has of all there is, by its weight, as turns compare it."""
+    waiting_groups: int
+    """In this queue and in those below it."""
+    amounts: tuple[QueueAmounts, ...]
+
+
+class ClusterAmounts(Record, frozen=True):
+    """Of what some limit speaks of: all there is, whoever uses it."""
+
+    resource: str
+    model: str
+    """Of devices; empty on nodes that do not say one."""
+    there: str
+    used: str
+
+
+class Queues(Record, frozen=True):
+    api_version: str = API_VERSION
+    kind: str = "Queues"
+    at: str = ""
+    queues: tuple[QueueState, ...] = ()
+    """In the order of the policy; those below a queue follow it."""
+    elsewhere: int = 0
+    """How many queues there are that are not told, because no namespace of the reader may use them."""
+    cluster: tuple[ClusterAmounts, ...] = ()

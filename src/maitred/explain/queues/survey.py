@@ -1,0 +1,165 @@
+"""What each queue may have, has, has borrowed and has lent, and what waits for it, at one moment."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from maitred.cluster.account import NO_ACCOUNT
+from maitred.cluster.journal import Rows
+from maitred.cluster.nodes import Ints
+from maitred.cluster.queues.book import Limit, QueueBook
+from maitred.cluster.queues.tree import TOP, Bounds
+from maitred.decide.preemption.evictable import EvictablePods
+from maitred.decide.queues.standings import Standings
+from maitred.explain.queues.answer import ClusterAmounts, QueueAmounts, Queues, QueueState
+from maitred.explain.situation import Situation
+from maitred.model.quantity import text
+from maitred.model.queues import EVERY_MODEL
+from maitred.model.words import moment
+
+
+def queues(situation: Situation, namespaces: Collection[str] | None = None) -> Queues:
+    """`namespaces`: only queues that these may use, and those above them; None for all."""
+    at, book = moment(int(situation.now.timestamp())), situation.snapshot.book
+    if book is None:
+        return Queues(at=at)
+    everyone = frozenset(range(len(book.tree)))
+    told = everyone if namespaces is None else book.usable_by(namespaces)
+    survey = QueueSurvey(situation, book)
+    return Queues(
+        at=at,
+        queues=tuple(survey.state(queue) for queue in survey.in_order() if queue in told),
+        elsewhere=len(everyone) - len(told),
+        cluster=tuple(survey.cluster()),
+    )
+
+
+class QueueSurvey:
+    def __init__(self, situation: Situation, book: QueueBook) -> None:
+        self.situation, self.book, self.tree = situation, book, book.tree
+        self.used = book.used_at_first
+        every = book.hardware - self.used[0]
+        self.free: Ints = np.maximum(every, 0)
+
+    def in_order(self, above: int = TOP) -> Iterator[int]:
+        for queue in self.tree.below[above]:
+            yield queue
+            yield from self.in_order(queue)
+
+    def state(self, queue: int) -> QueueState:
+        row, known = self.book.row(queue), self.tree.queues[queue]
+        return QueueState(
+            queue=known.name,
+            parent=known.parent,
+            weight=known.weight,
+            share=self.book.share(queue, self.used[row]),
+            waiting_groups=int(self._waiting[0][row]),
+            amounts=tuple(self._amounts(queue)),
+        )
+
+    def cluster(self) -> Iterator[ClusterAmounts]:
+        for resource in self.tree.resources:
+            for place in self.book.kinds_in(resource, EVERY_MODEL).tolist():
+                there, used = int(self.book.hardware[place]), int(self.used[0][place])
+                if there or used:
+                    model = self.book.models[place % len(self.book.models)]
+                    yield ClusterAmounts(resource, model, text(resource, there), text(resource, used))
+
+    # -- one queue ---------------------------------------------------------------------------------------
+
+    def _amounts(self, queue: int) -> Iterator[QueueAmounts]:
+        """Of every resource that it may use or uses: all models together first."""
+        used = self.used[self.book.row(queue)]
+        for place, resource in enumerate(self.tree.resources):
+            said: dict[str, list[Limit]] = {EVERY_MODEL: []}
+            for limit in self.book.limits[queue]:
+                if limit.bounds.resource == resource:
+                    said.setdefault(limit.bounds.model, []).append(limit)
+            every = self.book.kinds_in(resource, EVERY_MODEL)
+            waiting = int(self._waiting[1][self.book.row(queue), place])
+            if any(said.values()) or waiting or used[every].any():
+                for model, limits in said.items():
+                    kinds = limits[0].kinds if limits else every
+                    asked = text(resource, waiting) if model == EVERY_MODEL else None
+                    yield self._of_kinds(queue, Bounds(resource, model), limits, kinds, asked)
+                if resource in self._by_model:
+                    yield from self._of_unnamed(queue, resource, said)
+
+    def _of_unnamed(
+        self, queue: int, resource: str, said: Mapping[str, Sequence[Limit]]
+    ) -> Iterator[QueueAmounts]:
+        """What it uses of models that its limits do not name."""
+        book, used = self.book, self.used[self.book.row(queue)]
+        named = {kind for model in said if model != EVERY_MODEL for kind in said[model][0].kinds.tolist()}
+        for kind in book.kinds_in(resource, EVERY_MODEL).tolist():
+            model = book.models[kind % len(book.models)]
+            if model and used[kind] and kind not in named:
+                kinds = np.array([kind], dtype=np.intp)
+                yield self._of_kinds(queue, Bounds(resource, model), (), kinds, None)
+
+    def _of_kinds(
+        self, queue: int, about: Bounds, limits: Sequence[Limit], kinds: Rows, waiting: str | None
+    ) -> QueueAmounts:
+        used = int(self.used[self.book.row(queue)][kinds].sum())
+        bounds = [limit.bounds for limit in limits]
+        guarantee = first_said(one.guarantee for one in bounds)
+        sizes = (
+            guarantee,
+            first_said(one.cap for one in bounds),
+            first_said(one.per_user for one in bounds),
+            None if guarantee is None else max(0, guarantee - used - int(self.free[kinds].sum())),
+        )
+        stated, cap, per_user, lent = (one if one is None else text(about.resource, one) for one in sizes)
+        return QueueAmounts(
+            resource=about.resource,
+            model=about.model,
+            guarantee=stated,
+            cap=cap,
+            per_user=per_user,
+            used=text(about.resource, used),
+            borrowed=text(about.resource, int(self._borrowed[queue][kinds].sum())),
+            lent=lent,
+            waiting=waiting,
+        )
+
+    # -- all queues at once --------------------------------------------------------------------------------
+
+    @cached_property
+    def _by_model(self) -> frozenset[str]:
+        """Resources of which some limit tells models apart."""
+        every = (one for bounds in self.tree.bounds for one in bounds)
+        return frozenset(one.resource for one in every if one.model != EVERY_MODEL)
+
+    @cached_property
+    def _borrowed(self) -> Ints:
+        """What each queue has of every kind in groups that are not entitled there."""
+        evictable = EvictablePods(
+            self.situation.snapshot, self.situation.policy, round(self.situation.now.timestamp() * 1000)
+        )
+        standings = Standings(self.book, evictable)
+        found = np.zeros((len(self.tree), self.book.kinds), dtype=np.int64)
+        for level, borrowed in enumerate(standings.borrowed):
+            pods = np.flatnonzero(borrowed)
+            np.add.at(found, standings.above[pods, level], self.book.kinds_of(pods))
+        return found
+
+    @cached_property
+    def _waiting(self) -> tuple[Ints, Ints]:
+        """In every row: how many groups wait, and what they ask for of every resource."""
+        book, cycle = self.book, self.situation.cycle()
+        groups = np.zeros(book.height, dtype=np.int64)
+        amounts = np.zeros((book.height, len(self.tree.resources)), dtype=np.int64)
+        of_needs = book.amounts_by_needs
+        needs = np.array([shape.needs for shape in self.situation.snapshot.shapes], dtype=np.int64)
+        for group, found in zip(cycle.groups, cycle.decided.decisions, strict=True):
+            if found.verdict in ("Scheduled", "Invalid") or group.view.account == NO_ACCOUNT:
+                continue
+            rows = book.accounts[group.view.account].rows
+            groups[rows] += 1
+            amounts[rows] += of_needs[needs[np.asarray(group.view.shapes)]].sum(axis=0)
+        return groups, amounts
+
+
+def first_said(sizes: Iterable[int | None]) -> int | None:
+    return next((size for size in sizes if size is not None), None)

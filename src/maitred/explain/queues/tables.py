@@ -1,0 +1,77 @@
+"""Queues as a tree with numbers, for people."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rich.text import Text
+
+from maitred.explain.queues.answer import QueueAmounts, Queues, QueueState
+from maitred.explain.tables import Cell, aligned, header
+from maitred.model.queues import EVERY_MODEL
+from maitred.model.words import counted
+
+TITLES = (
+    "QUEUE",
+    "SHARE",
+    "RESOURCE",
+    "GUARANTEE",
+    "CAP",
+    "USED",
+    "BORROWED",
+    "LENT",
+    "WAITING",
+)
+NOTHING = "-"
+
+
+def queue_lines(found: Queues, width: int | None = None) -> Iterator[Text]:
+    if found.queues:
+        depths = depths_of(found.queues)
+        rows = [row for one in found.queues for row in queue_rows(one, depths[one.queue])]
+        yield from aligned([header(*TITLES), *rows], width)
+        yield Text()
+    elif not found.elsewhere:
+        yield Text("The policy has no queues: no group is limited by them.")
+        return
+    yield from map(Text, remarks(found))
+
+
+def depths_of(queues: Sequence[QueueState]) -> Mapping[str, int]:
+    found: dict[str, int] = {}
+    for one in queues:
+        found[one.queue] = found.get(one.parent, -1) + 1
+    return found
+
+
+def queue_rows(one: QueueState, depth: int) -> Iterator[Sequence[Cell]]:
+    """The first row has what is said of the queue, and the first of its amounts."""
+    begun: Sequence[Cell] = (f"{'  ' * depth}{one.queue}", f"{one.share:.3f}")
+    groups = counted(one.waiting_groups, "group") if one.waiting_groups else ""
+    if not one.amounts:
+        yield *begun, *(NOTHING,) * (len(TITLES) - 3), groups
+    for number, amounts in enumerate(one.amounts):
+        asked = "" if amounts.waiting in (None, "0") else str(amounts.waiting)
+        if number:
+            yield "", "", *amount_cells(amounts), asked
+        else:
+            yield *begun, *amount_cells(amounts), ": ".join(filter(None, (groups, asked)))
+
+
+def amount_cells(amounts: QueueAmounts) -> Sequence[Cell]:
+    every, lent = amounts.model == EVERY_MODEL, amounts.lent
+    return (
+        amounts.resource if every else f"  {amounts.model}",
+        amounts.guarantee or NOTHING,
+        amounts.cap or NOTHING,
+        amounts.used,
+        Text(amounts.borrowed, "yellow" if amounts.borrowed != "0" else ""),
+        NOTHING if lent is None else Text(lent, "yellow" if lent != "0" else ""),
+    )
+
+
+def remarks(found: Queues) -> Iterator[str]:
+    for one in found.cluster:
+        model = f" ({one.model})" if one.model else ""
+        yield f"The cluster has {one.there} {one.resource}{model}: {one.used} used, by pods of all kinds."
+    if found.elsewhere:
+        others = counted(found.elsewhere, "other queue")
+        yield f"{others}: no namespace in which you may list pods may use them."

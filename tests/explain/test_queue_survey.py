@@ -1,0 +1,141 @@
+"""`maitred queues`: which queues it shows to whom, which rows each of them has, and how they are written."""
+
+from maitred.explain.queues.answer import Queues
+from maitred.explain.queues.survey import queues
+from maitred.explain.queues.tables import queue_lines
+from maitred.explain.redaction.situation import as_seen_by
+from maitred.explain.situation import Situation
+from tests.explain.capacity_situations import situation_of
+from tests.oracle import builders as b
+from tests.oracle.builders import GPU, Obj
+
+MODEL = "nvidia.com/gpu.product"
+POLICY: Obj = {
+    "queues": [
+        {"name": "labs"},
+        {"name": "default"},
+        {
+            "name": "vision",
+            "parent": "labs",
+            "namespaces": {"matchLabels": {"team": "vision"}},
+            "limits": [
+                {"resource": GPU, "model": "H100", "guarantee": 4, "cap": 6},
+                {"resource": GPU, "cap": 12},
+            ],
+        },
+        {"name": "speech", "parent": "labs", "namespaces": {"matchLabels": {"team": "speech"}}},
+    ]
+}
+
+
+def scene() -> Situation:
+    """vision runs on two models and waits; speech borrows; a pod of the cluster is in no queue's limits."""
+
+    def pod(name: str, namespace: str, gpu: int, node: str | None, queue: str) -> Obj:
+        return b.pod(name, gpu=gpu, node=node, namespace=namespace, annotations={"maitred.dev/queue": queue})
+
+    return situation_of(
+        [
+            b.namespace("eyes", {"team": "vision"}),
+            b.namespace("ears", {"team": "speech"}),
+            b.node("h", gpu=8, labels={MODEL: "NVIDIA-H100-80GB"}),
+            b.node("a", gpu=8, labels={MODEL: "NVIDIA-A100-40GB"}),
+            pod("v1", "eyes", 1, "h", "vision"),
+            pod("v2", "eyes", 2, "a", "vision"),
+            pod("big", "eyes", 9, None, "vision"),
+            pod("s1", "ears", 7, "h", "speech"),
+            pod("nobodys", "ears", 3, None, "nowhere"),
+            pod("not-allowed", "ears", 3, None, "vision"),
+        ],
+        POLICY,
+    )
+
+
+def rows(found: Queues) -> dict[str, list[tuple[str | None, ...]]]:
+    return {
+        one.queue: [(row.model, row.guarantee, row.used, row.borrowed, row.lent) for row in one.amounts]
+        for one in found.queues
+    }
+
+
+def test_each_queue_has_a_row_for_what_its_limits_name_and_for_other_models_that_it_uses() -> None:
+    found = queues(scene())
+    assert [one.queue for one in found.queues] == ["labs", "vision", "speech", "default"]
+    assert rows(found) == {
+        # What is guaranteed below it is guaranteed to it, and that is used first by whom it is guaranteed to.
+        "labs": [
+            ("*", None, "10", "9", None),
+            ("H100", "4", "8", "7", "0"),
+            ("NVIDIA-A100-40GB", None, "2", "2", None),
+        ],
+        "vision": [
+            ("*", None, "3", "2", None),
+            ("H100", "4", "1", "0", "3"),
+            ("NVIDIA-A100-40GB", None, "2", "2", None),
+        ],
+        "speech": [("*", None, "7", "7", None), ("NVIDIA-H100-80GB", None, "7", "7", None)],
+        "default": [],
+    }
+
+
+def test_groups_that_may_not_be_in_a_queue_do_not_wait_in_it() -> None:
+    waiting = {
+        one.queue: (one.waiting_groups, *(row.waiting for row in one.amounts[:1]))
+        for one in queues(scene()).queues
+    }
+    assert waiting == {"labs": (1, "9"), "vision": (1, "9"), "speech": (0, "0"), "default": (0,)}
+
+
+def test_a_tenant_sees_the_queues_that_their_namespaces_may_use_and_those_above() -> None:
+    whole = scene()
+    found = queues(as_seen_by(whole, {"ears"}), {"ears"})
+    assert [one.queue for one in found.queues] == ["labs", "speech", "default"]
+    assert found.elsewhere == 1
+    everything = {one.queue: one for one in queues(whole).queues}
+    assert all(one == everything[one.queue] for one in found.queues)
+    assert found.cluster == queues(whole).cluster
+
+
+def test_who_names_a_queue_that_is_not_theirs_is_not_shown_it() -> None:
+    """`not-allowed` guessed the name of the queue vision, which nobody told them."""
+    found = queues(as_seen_by(scene(), {"ears"}), {"ears"})
+    assert "vision" not in {one.queue for one in found.queues}
+
+
+def test_a_tenant_without_a_namespace_is_shown_no_queue() -> None:
+    found = queues(as_seen_by(scene(), ()), ())
+    assert (found.queues, found.elsewhere) == ((), 4)
+    assert [line.plain for line in queue_lines(found)][-1] == (
+        "4 other queues: no namespace in which you may list pods may use them."
+    )
+
+
+def test_the_tree_as_a_table() -> None:
+    lines = [line.plain.rstrip() for line in queue_lines(queues(scene()), 100)]
+    assert lines[:5] == [
+        "QUEUE     SHARE  RESOURCE            GUARANTEE  CAP  USED  BORROWED  LENT  WAITING",
+        "labs      0.625  nvidia.com/gpu      -          -    10    9         -     1 group: 9",
+        "                   H100              4          -    8     7         0",
+        "                   NVIDIA-A100-40GB  -          -    2     2         -",
+        "  vision  0.188  nvidia.com/gpu      -          12   3     2         -     1 group: 9",
+    ]
+    assert "default   0.000  -                   -          -    -     -         -" in lines
+
+
+def test_without_queues_there_is_nothing_to_show() -> None:
+    found = queues(situation_of([b.node("h", gpu=8)]))
+    assert [line.plain for line in queue_lines(found)] == [
+        "The policy has no queues: no group is limited by them."
+    ]
+
+
+def test_what_a_tenant_is_told_of_their_queues_is_what_everybody_is_told() -> None:
+    """A queue is for namespaces with certain labels: those of the reader keep theirs."""
+    whole = scene()
+    for space, name in (("eyes", "big"), ("ears", "nobodys"), ("ears", "not-allowed")):
+        own, key = as_seen_by(whole, {space}), f"{space}/{name}"
+        mine, everybodys = (one.cycle().verdict(key) for one in (own, whole))
+        assert (mine.verdict, mine.blockers[0].message) == (
+            everybodys.verdict,
+            everybodys.blockers[0].message,
+        )
