@@ -364,7 +364,7 @@ async def opened(plane: ControlPlane, folder: Path, runner: asyncio.Runner) -> A
 
 def limits() -> list[Json]:
     """What deploy/admission says about maitred's own account."""
-    return [body for body in installed("admission") if body["kind"] in LIMITS]
+    return [body for body in installed("admission") if body["metadata"]["name"] == "maitred-limits"]
 
 
 @asynccontextmanager

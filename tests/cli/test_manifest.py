@@ -56,7 +56,7 @@ def test_admission_comes_only_when_asked_for() -> None:
     assert added[: len(without)] == without
     kinds = [item["kind"] for item in added[len(without) :]]
     kinds_of_policies = ["MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"]
-    assert kinds == [kind for policy in kinds_of_policies for kind in (policy, f"{policy}Binding")]
+    assert kinds == 2 * [kind for policy in kinds_of_policies for kind in (policy, f"{policy}Binding")]
 
 
 def test_json_is_one_list_of_the_same_objects() -> None:

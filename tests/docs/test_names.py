@@ -14,7 +14,7 @@ STANDALONE = (SOURCE / "verify", SOURCE / "sandbox/apiserver")
 """They share no code with the rest on purpose, so both write down what the rest knows a second time. They
 answer for their own names only."""
 KUBERNETES_NOUNS = """
-    BudgetStatus Container Job JobSpec JobStatus LeaseSpec Namespace Node NodeStatus Owner Pod
+    BudgetStatus Container CronJob Job JobSpec JobStatus LeaseSpec Namespace Node NodeStatus Owner Pod
     PodGroup PodSpec PodStatus ResponseKind Toleration Workload WorkloadSpec
 """
 """Objects of the API and their parts. Each module that reads one declares the fields that it looks at."""

@@ -60,6 +60,10 @@ def job(owner: str | None = None, **said: str) -> Obj:
     return b.owner_object("batch/v1", "Job", "j", "default", {}, owner=owner, annotations=marks(said))
 
 
+def cron_job(**said: str) -> Obj:
+    return b.owner_object("batch/v1", "CronJob", "c", "default", {}, annotations=marks(said))
+
+
 def job_set(owner: str | None = None, **said: str) -> Obj:
     version = "jobset.x-k8s.io/v1alpha2"
     return b.owner_object(version, "JobSet", "s", "default", {}, owner=owner, annotations=marks(said))
@@ -163,6 +167,9 @@ USERS: dict[str, tuple[Obj, list[Obj], str]] = {
     "the top owner": (OWNED, [job("JobSet/s"), job_set(user="s")], "s"),
     "never those below it": (pod("Job/j", user="p"), [job("JobSet/s", user="j"), job_set()], ""),
     "nobody while the top owner is not known": (pod("Job/j", user="p"), [job("JobSet/s", user="j")], ""),
+    "who made the CronJob": (OWNED, [job("CronJob/c"), cron_job(user="c")], "c"),
+    "who made a Job from it by hand": (OWNED, [job("CronJob/c", user="j"), cron_job(user="c")], "j"),
+    "nobody while the CronJob is not known": (pod("Job/j", user="p"), [job("CronJob/c")], ""),
     "nobody while no owner is known": (pod("Job/j", user="p"), [], ""),
     "nobody below an owner of a kind that is not read": (
         pod("Job/j", user="p"),

@@ -343,7 +343,7 @@ def _owners(owner: str | None) -> list[Obj]:
     if owner is None:
         return []
     kind, _, name = owner.partition("/")
-    api = "batch/v1" if kind == "Job" else "apps/v1" if kind.endswith("Set") else "v1"
+    api = "batch/v1" if kind in ("Job", "CronJob") else "apps/v1" if kind.endswith("Set") else "v1"
     api = "jobset.x-k8s.io/v1alpha2" if kind == "JobSet" else api
     return [
         {"apiVersion": api, "kind": kind, "name": name, "uid": f"{kind}-{name}".lower(), "controller": True}

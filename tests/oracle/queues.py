@@ -203,7 +203,7 @@ class Queues:
             used = self.used(queue, after)
             for limit in self.named[queue].get("limits", ()):
                 about = (limit["resource"], limit.get("model", "*"))
-                own = self.used(queue, [one for one in after if one.user == group.user]) if group.user else {}
+                own = self.used(queue, [one for one in after if one.user == group.user])
                 if not part(group.use, *about):
                     continue
                 if limit.get("cap") is not None and part(used, *about) > limit["cap"]:

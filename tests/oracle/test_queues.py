@@ -315,7 +315,9 @@ def test_limits() -> None:
     def wants(queue: str, count: int, user: str = "", *seated: Sharer) -> str:
         return tree.refusal(Sharer("new", queue, amounts(gpu=count), user=user), seated)
 
-    assert wants("x", 6) == ""
+    assert wants("x", 4) == ""
+    assert wants("x", 5) == "perUser of x"
+    assert wants("x", 2, "", Sharer("old", "x", amounts(gpu=3))) == "perUser of x", "nobody knows of whom"
     assert wants("x", 7) == "cap of x"
     assert wants("x", 4, "ann") == ""
     assert wants("x", 5, "ann") == "perUser of x"

@@ -305,7 +305,9 @@ def test_a_limit_per_user() -> None:
     assert seated(limited, old, user_of("new", "a", 2, "ann"), new="n2") == [
         f"14: user ann has 5 {GPU}, perUser is 4"
     ]
-    assert seated(limited, user_of("new", "a", 5), new="n2") == []
+    assert seated(limited, user_of("new", "a", 5), new="n2") == [
+        f"14: users that are not known have 5 {GPU}, perUser is 4"
+    ]
 
 
 def test_who_never_borrows() -> None:
@@ -392,6 +394,12 @@ def job(**meta: Any) -> Raw:
 
 
 BY_JOB = [{**owned("Job", "j")[0], "apiVersion": "batch/v1"}]
+BY_CRON = [{**owned("CronJob", "c")[0], "apiVersion": "batch/v1"}]
+NIGHTLY = {
+    "apiVersion": "batch/v1",
+    "kind": "CronJob",
+    "metadata": {"name": "c", "namespace": "default", "uid": "uid-c", "annotations": {USER: "ann"}},
+}
 VOLCANO = {
     "apiVersion": "scheduling.volcano.sh/v1beta1",
     "kind": "PodGroup",
@@ -428,7 +436,19 @@ VOLCANO = {
             Account("default", "ann"),
         ),
         (
-            [job(annotations={USER: "ann"}, ownerReferences=owned("CronJob", "c"))],
+            [job(annotations={USER: "ann"}, ownerReferences=owned("Workflow", "c"))],
+            {"ownerReferences": BY_JOB},
+            Account("default"),
+        ),
+        ([NIGHTLY, job(ownerReferences=BY_CRON)], {"ownerReferences": BY_JOB}, Account("default", "ann")),
+        (
+            [NIGHTLY, job(annotations={USER: "bob"}, ownerReferences=BY_CRON)],
+            {"ownerReferences": BY_JOB},
+            Account("default", "bob"),
+        ),
+        ([job(ownerReferences=BY_CRON)], {"ownerReferences": BY_JOB}, Account("default")),
+        (
+            [NIGHTLY, job(ownerReferences=[{**BY_CRON[0], "uid": "another"}])],
             {"ownerReferences": BY_JOB},
             Account("default"),
         ),

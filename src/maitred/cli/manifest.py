@@ -38,8 +38,8 @@ _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 @click.option(
     "--admission",
     is_flag=True,
-    help="Also print admission policies: one sets schedulerName in the pods of labelled namespaces, one "
-    "limits what maitred may change in Jobs.",
+    help="Also print admission policies: they set schedulerName in the pods of labelled namespaces, limit "
+    "what maitred may change in Jobs, and note who makes a workload.",
 )
 @output.output("yaml", "json")
 @output.refuses_bad_input

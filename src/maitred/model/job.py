@@ -102,6 +102,10 @@ def _is_index(text: str) -> bool:
     return len(text) <= MOST_INDEX_DIGITS and text.isascii() and text.isdigit()
 
 
+class CronJob(Object, frozen=True):
+    """Only who made it is read: its Jobs are made by a controller."""
+
+
 class Job(Object, frozen=True):
     spec: JobSpec = JobSpec()
     status: JobStatus = JobStatus()

@@ -16,7 +16,7 @@ from maitred.model.devices.claims import ResourceClaim, ResourceClaimTemplate
 from maitred.model.devices.classes import DeviceClass
 from maitred.model.devices.slices import DeviceTaintRule, ResourceSlice
 from maitred.model.group import CompositePodGroup, PodGroup, Workload
-from maitred.model.job import Job
+from maitred.model.job import CronJob, Job
 from maitred.model.memory import MemoryObject
 from maitred.model.node import Node
 from maitred.model.objects import Namespace, Object
@@ -73,6 +73,8 @@ class Kind:
     """Which waiting groups a change of it may seat, where the state does not know that better."""
     short: str = ""
     """What kubectl calls it for short, in the dump that the documentation shows."""
+    serial: bool = False
+    """It makes one piece of work after another, which are no parts of it. Only who made it is read."""
     called: str = ""
     """The `kind` of its objects, where other kinds have the same; without it: the name of the struct."""
 
@@ -128,6 +130,7 @@ KINDS = (
     Kind(Node, "", ONE, "nodes", namespaced=False),
     Kind(Pod, "", ONE, "pods"),
     Kind(Job, "batch", ONE, "jobs"),
+    Kind(CronJob, "batch", ONE, "cronjobs", optional=True, serial=True),
     Kind(PodDisruptionBudget, "policy", ONE, "poddisruptionbudgets", short="pdb"),
     Kind(
         PriorityClass,

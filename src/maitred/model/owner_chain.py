@@ -38,6 +38,13 @@ def row_of_owner(owner: OwnerReference) -> Kind | None:
     return _ROWS.get((api_group(owner.api_version), owner.kind))
 
 
+def series_of(about: ObjectMeta) -> tuple[Kind, OwnerReference] | None:
+    """The CronJob that makes a Job again and again, which is no part of it."""
+    owner = controller_of(about)
+    row = None if owner is None else row_of_owner(owner)
+    return None if owner is None or row is None or not row.serial else (row, owner)
+
+
 class Chain(NamedTuple):
     """Who controls something, nearest first, as far as that is known."""
 
@@ -51,7 +58,7 @@ def climb(namespace: str, owner: OwnerReference | None, known: Found) -> Chain:
     found = list[Object]()
     for _ in range(LONGEST_CHAIN):
         row = None if owner is None else row_of_owner(owner)
-        if owner is None or row is None:
+        if owner is None or row is None or row.serial:
             break
         next_one = known.find(row.type, f"{namespace}/{owner.name}", owner.uid)
         if next_one is None:

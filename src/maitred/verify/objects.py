@@ -405,6 +405,10 @@ def _put_job(cluster: Cluster, key: str, doc: Doc) -> None:
     cluster.owners.setdefault("Job", {})[key] = doc
 
 
+def _put_cron_job(cluster: Cluster, key: str, doc: Doc) -> None:
+    cluster.owners["CronJob"][key] = doc
+
+
 def _put_workload(cluster: Cluster, key: str, doc: Doc) -> None:
     cluster.suspendable.put_workload(key, doc)
 
@@ -468,7 +472,7 @@ def _put_taint_rule(cluster: Cluster, key: str, doc: Doc) -> None:
 
 
 SPACED = frozenset(
-    {"Pod", "PodGroup", "CompositePodGroup", "PodDisruptionBudget", "Job", "ConfigMap", WORKLOAD}
+    {"Pod", "PodGroup", "CompositePodGroup", "PodDisruptionBudget", "Job", "CronJob", "ConfigMap", WORKLOAD}
     | {"PersistentVolumeClaim", "ResourceClaim", "ResourceClaimTemplate"}
 )
 APIS = {
@@ -477,6 +481,7 @@ APIS = {
     "PodDisruptionBudget": "policy/",
     WORKLOAD: "kueue.x-k8s.io/",
     "Job": "batch/",
+    "CronJob": "batch/",
     **dict.fromkeys(DEVICE_KINDS, "resource.k8s.io/"),
 }
 RAW = ("Node", "Pod", "ConfigMap")
@@ -488,6 +493,7 @@ READERS: dict[str, Callable[[Cluster, str, Doc], None]] = {
     "CompositePodGroup": _put_composite,
     "PodDisruptionBudget": _put_budget,
     "Job": _put_job,
+    "CronJob": _put_cron_job,
     "Namespace": _put_namespace,
     "PriorityClass": _put_priority_class,
     "PersistentVolumeClaim": _put_claim,

@@ -12,7 +12,7 @@ from .fields import Doc
 from .membership import owners_of
 from .objects import Cluster
 from .owners import meta_marks
-from .pods import Pod
+from .pods import Pod, controller
 from .queues import DEFAULT
 from .selectors import Labels
 
@@ -60,12 +60,20 @@ def _places(pod: Pod, group: str, cluster: Cluster) -> Iterator[Labels]:
 
 
 def _user(pod: Pod, cluster: Cluster) -> str:
-    """Only the annotation of the object at the top counts."""
+    """Only the annotation of the object at the top counts: of a Job that has none, that of its CronJob."""
     owners = owners_of(pod, cluster)
     if not owners.known:
         return pod.annotations.get(USER, "") if pod.controller is None else ""
     top = owners.known[-1][1].doc("metadata")
-    return "" if _is_controlled(top) else top.strings("annotations").get(USER, "")
+    own = top.strings("annotations").get(USER, "")
+    if not _is_controlled(top):
+        return own
+    kind, name, uid = controller(top) or ("", "", "")
+    if kind != "CronJob":
+        return ""
+    series = cluster.owners.get("CronJob", {}).get(f"{pod.namespace}/{name}", Doc({}, "")).doc("metadata")
+    made_it = not _is_controlled(series) and (not uid or series.text("uid") in ("", uid))
+    return own or (series.strings("annotations").get(USER, "") if made_it else "")
 
 
 def _is_controlled(meta: Doc) -> bool:

@@ -42,8 +42,9 @@ HOMES = {
     **dict.fromkeys(("PyTorchJob", "TFJob", "JAXJob", "XGBoostJob", "PaddleJob", "MPIJob"), "kubeflow.org"),
     "RayCluster": "ray.io",
     "RayJob": "ray.io",
+    "CronJob": "batch",
 }
-"""API groups of kinds that are suspended."""
+"""API groups of kinds that others have under the same name."""
 GRACE = 30
 """Seconds that pods get to leave which do not ask for any."""
 

@@ -217,12 +217,13 @@ def _over_by_user(books: Books, name: str, seats: Sequence[Bind], new: Sequence[
     accounts = [(books.account(pod), (pod, node)) for pod, node in seats if terms and books.is_in(name)(pod)]
     fresh = {pod.key for pod, _ in new}
     users = dict.fromkeys(account.user for account, _ in accounts if account is not None)
-    for user in filter(None, users):
+    for user in users:
         own = [seat for account, seat in accounts if account is not None and account.user == user]
         used, added = books.use(own), books.use([seat for seat in own if seat[0].key in fresh])
         for term in terms:
             if term.part(added) > 0 and term.part(used) > (term.per_user or 0):
-                words = f"user {user} has {term.part(used)} {term}, perUser is {term.per_user}"
+                who = f"user {user} has" if user else "users that are not known have"
+                words = f"{who} {term.part(used)} {term}, perUser is {term.per_user}"
                 yield breach(LIMITS, f"queue {name}", words)
 
 

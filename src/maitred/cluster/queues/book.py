@@ -42,6 +42,8 @@ class Limit:
 class QueueAccount:
     queue: int
     user: str
+    """Empty where it is not known. Whoever is not known counts as one user: else what nobody has signed would
+    be a way past the limits of users."""
     rows: Rows
     """Where it counts."""
 
@@ -118,7 +120,7 @@ class QueueBook:
         chain = self.tree.chain[queue]
         rows = [0, *map(self.row, chain)]
         limited = (one for one in chain if any(b.per_user is not None for b in self.tree.bounds[one]))
-        for one in limited if user else ():
+        for one in limited:
             place = self._row_of_user.get((one, user))
             if place is None:
                 place = self._row_of_user[one, user] = self.height

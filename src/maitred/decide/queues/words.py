@@ -59,7 +59,7 @@ def _detail(use: QueueUse, excess: Excess, by: list[tuple[str, int]]) -> Detail:
         "asked": text(bounds.resource, excess.asked),
         "by": [{"group": group, "used": text(bounds.resource, amount)} for group, amount in by],
     }
-    return detail | ({"user": excess.user} if excess.user else {})
+    return detail | ({"user": excess.user} if excess.kind == "perUser" else {})
 
 
 def _sentence(use: QueueUse, excess: Excess) -> str:
@@ -70,10 +70,14 @@ def _sentence(use: QueueUse, excess: Excess) -> str:
         case "cap":
             return f"queue {queue} may have {allowed} {what} and has {used}, and the group asks for {asked}"
         case "perUser":
-            who = f"user {excess.user}"
+            if not excess.user:
+                return (
+                    f"groups whose user is not known may have {allowed} {what} together in queue {queue} and "
+                    f"have {used}, and the group asks for {asked}"
+                )
             return (
-                f"{who} may have {allowed} {what} in queue {queue} and has {used}, and the group asks for "
-                f"{asked}"
+                f"user {excess.user} may have {allowed} {what} in queue {queue} and has {used}, and the "
+                f"group asks for {asked}"
             )
         case "borrow":
             return (
@@ -102,7 +106,7 @@ def used_by(use: QueueUse, excess: Excess) -> list[tuple[str, int]]:
     if excess.kind == "lend":
         return []
     row = book.row(excess.queue)
-    if excess.user:
+    if excess.kind == "perUser":
         row = book.row_of_user(excess.queue, excess.user) or row
     counts = np.array([row in one.rows for one in book.accounts])
     pods: Rows = np.flatnonzero(counts[book.account_of_bound] & load.here)

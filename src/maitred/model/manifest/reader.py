@@ -120,7 +120,7 @@ class Reader:
         owned, found = owners_with_pods(self.objects), Counter[tuple[str, str]]()
         for item in self.objects:
             row = row_of(type(item))
-            if row.type in MAKERS:
+            if row.type in MAKERS or row.serial:
                 found[row.name, row.api_versions[0]] += (kind_title(item), key_of(item.metadata)) not in owned
         return found
 

@@ -68,6 +68,10 @@ def user_on(about: ObjectMeta) -> str | None:
     """
     if any(owner.controller for owner in about.owner_references):
         return None
+    return user_named(about)
+
+
+def user_named(about: ObjectMeta) -> str:
     return shortened(about.annotations.get(USER, ""))
 
 

@@ -32,6 +32,7 @@ from maitred.model.membership.paying import (
     SaidAt,
     models_of,
     payer_of,
+    user_named,
     user_on,
     words_of_object,
 )
@@ -44,7 +45,15 @@ from maitred.model.objects import Object
 from maitred.model.operators.jobset import TrainJob
 from maitred.model.operators.leaderworkerset import LeaderWorkerSet
 from maitred.model.operators.podgroups import ForeignGroup
-from maitred.model.owner_chain import LONGEST_CHAIN, Chain, Found, climb, owners_above, row_of_owner
+from maitred.model.owner_chain import (
+    LONGEST_CHAIN,
+    Chain,
+    Found,
+    climb,
+    owners_above,
+    row_of_owner,
+    series_of,
+)
 from maitred.model.owners import BATCH_JOB, kind_of
 from maitred.model.policy import Workloads
 from maitred.model.queues import Payer
@@ -197,7 +206,16 @@ class _Settling:
         like there."""
         if self.said.user is not None:
             return self.said.user
-        return user_on(self.chain.owners[-1].metadata) or "" if self.chain.owners else ""
+        if not self.chain.owners:
+            return ""
+        top = self.chain.owners[-1].metadata
+        series = series_of(top)
+        if series is None:
+            return user_on(top) or ""
+        # A Job that somebody made from a CronJob by hand has its own user.
+        row, owner = series
+        maker = self.known.find(row.type, f"{self.said.namespace}/{owner.name}", owner.uid)
+        return user_named(top) or ("" if maker is None else user_on(maker.metadata) or "")
 
     def _settled(self, claims: Sequence[GroupClaim]) -> Settled:
         written = [claim for claim in claims if not claim.made]
