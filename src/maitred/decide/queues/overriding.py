@@ -1,0 +1,88 @@
+"""What overrides mean for a decision: which groups they lift now, and what is to be remembered of them.
+
+An override lifts one group past the limits of its own queue and of those above (caps, limits of users, what
+they may not borrow), and before groups of the same priority that stand as it does. It makes no group entitled
+and raises no priority: who must leave for whom goes by these alone, and what queues do not lend stays theirs.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import numpy as np
+
+from maitred.cluster.account import NO_ACCOUNT
+from maitred.cluster.snapshot import GroupView, Snapshot
+from maitred.model.overrides import Override, OverrideMemory
+
+
+def with_overrides(snapshot: Snapshot, now: datetime) -> Snapshot:
+    """The same cluster, in which groups have the overrides that lift them now."""
+    found = {one.group: one for one in snapshot.overrides.at(now).overrides} if snapshot.book else {}
+
+    def lifted(views: tuple[GroupView, ...]) -> tuple[GroupView, ...]:
+        known = [_override_of(view, snapshot, found) for view in views]
+        if all(view.override == one for view, one in zip(views, known, strict=True)):
+            return views
+        return tuple([replace(view, override=one) for view, one in zip(views, known, strict=True)])
+
+    named = ("groups", "awaited", "hurt", "leaving", "away")
+    changed = {name: views for name in named if (views := lifted(getattr(snapshot, name)))}
+    return replace(snapshot, **changed) if any(v is not getattr(snapshot, n) for n, v in changed.items()) else snapshot
+
+
+def _override_of(view: GroupView, snapshot: Snapshot, known: dict[str, Override]) -> Override | None:
+    found = known.get(view.group.key) if known else None
+    return found if found is not None and not why_not(found, view, snapshot) else None
+
+
+def why_not(override: Override, view: GroupView, snapshot: Snapshot) -> str:
+    """Why an override does not lift the group of its name; empty if it does."""
+    book = snapshot.book
+    if book is None or view.account == NO_ACCOUNT:
+        return "the group is in no queue"
+    if not override.is_of(view.source, view.created):
+        return "it is about an earlier group of this name"
+    return override.excess(asked_by(view, snapshot), book.tree.resources)
+
+
+def asked_by(view: GroupView, snapshot: Snapshot) -> dict[str, int]:
+    """What all members of a group ask for together: those that wait, that have places, and that come later."""
+    later = () if view.later is None else view.later.shapes
+    shapes = np.concatenate((view.shapes, view.running_shapes, np.array(later, dtype=np.int64)))
+    found = Counter[str]()
+    for shape, count in zip(*(part.tolist() for part in np.unique(shapes, return_counts=True)), strict=True):
+        for resource, amount in snapshot.needs[snapshot.shapes[shape].needs].requests:
+            found[resource] += amount * count
+    return dict(found)
+
+
+@dataclass(frozen=True)
+class OverrideOutcome:
+    memory: OverrideMemory | None = None
+    """What is to be remembered from now on; None if that is what was."""
+    wake_at: int | None = None
+    """In milliseconds since 1970."""
+    warnings: tuple[str, ...] = ()
+
+
+def settle_overrides(snapshot: Snapshot, now: datetime) -> OverrideOutcome:
+    known = snapshot.overrides
+    left = known.at(now)
+    ends = min((one.until for one in left.overrides), default=None)
+    return OverrideOutcome(
+        None if left is known else left,
+        None if ends is None else round(ends.timestamp() * 1000),
+        tuple(_warnings(snapshot, left)),
+    )
+
+
+def _warnings(snapshot: Snapshot, left: OverrideMemory) -> Iterator[str]:
+    if snapshot.unread_overrides:
+        yield snapshot.unread_overrides
+    known = {one.group: one for one in left.overrides}
+    for view in snapshot.groups if known else ():
+        override = known.get(view.group.key)
+        if override is not None and (why := why_not(override, view, snapshot)):
+            yield f"the override of {view.group.key} does not count: {why}"
