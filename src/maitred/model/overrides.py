@@ -161,5 +161,7 @@ def overrides_of(kept: MemoryObject | None) -> tuple[OverrideMemory, str]:
         return NO_OVERRIDES, UNREAD.format("it has a group twice")
     unsound = next((one.group for one in found.overrides if not one.is_sound), None)
     if unsound is not None:
-        return NO_OVERRIDES, UNREAD.format(f"that of {unsound} lasts too long, or its reason is not plain text")
+        return NO_OVERRIDES, UNREAD.format(
+            f"that of {unsound} lasts too long, or its reason is not plain text"
+        )
     return found, ""

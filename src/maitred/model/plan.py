@@ -86,7 +86,7 @@ class Receipt(Record, frozen=True):
     """Of all who leave for the same group."""
     alternatives: tuple[Alternative, ...] = ()
     override: OverrideNote | None = None
-    """Who has lifted the group that it leaves for past the turn and the limits of its queue, if anybody has."""
+    """Who has lifted the group that it leaves for past the turn and the limits of its queue, if anybody."""
 
 
 EvictionCause = Literal["Preemption", "Reclaim", "Maintenance"]

@@ -19,6 +19,7 @@ from .need import judge_need
 from .nominations import judge_nominations
 from .objects import Node
 from .order import stuck
+from .overrides import judge_overrides
 from .pods import Pod
 from .reading import read_case
 from .receipts import judge_receipts
@@ -66,6 +67,7 @@ def verify(
         *judge_spares(case),
         *judge_rights(case),
         *judge_usage(case),
+        *judge_overrides(case),
     }
     found |= {*judge_receipts(case), *judge_silence(case), *judge_impossible(case), *judge_parts(case)}
     return sorted(found)

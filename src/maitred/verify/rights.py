@@ -13,6 +13,7 @@ from .case import PREEMPTION, RECLAIM, Breach, Case, Eviction, breach
 from .groups import Group
 from .impossible import stays
 from .models import judge_models
+from .overrides import Lifts
 from .payers import Account, account_of
 from .pods import Pod
 from .priorities import standing
@@ -188,9 +189,17 @@ def _judge_accounts(books: Books) -> Iterator[Breach]:
 
 
 def _judge_limits(books: Books) -> Iterator[Breach]:
-    """With what is bound beside all that is there, and with what is promised beside all that stays."""
-    case = books.case
-    ways = ((case.binds, books.holding), (case.nominations, [*books.staying, *case.binds]))
+    """With what is bound beside all that is there, and with what is promised beside all that stays. Groups
+    that an override lifts are not held to these limits. They may have had their turn after the others, so
+    what they get is counted from the next decision on."""
+    case, lifted = books.case, Lifts(books.case)
+
+    def held_to(seats: Sequence[Bind]) -> list[Bind]:
+        return [seat for seat in seats if lifted.of(case.group_of[seat[0].key]) is None]
+
+    binds = held_to(case.binds) if lifted.now else case.binds
+    promised = held_to(case.nominations) if lifted.now else case.nominations
+    ways = ((binds, books.holding), (promised, [*books.staying, *binds]))
     found = dict[Breach, None]()
     for new, before in ways:
         for name, rule in books.rights.queues.items():

@@ -22,6 +22,7 @@ from maitred.controllers.bookkeeping import Bookkeeper, Keeping
 from maitred.controllers.healing.part import HealingPart
 from maitred.controllers.health import ProcessHealth
 from maitred.controllers.maintenance.part import MaintenancePart
+from maitred.controllers.overrides import OverridesPart
 from maitred.controllers.owners.returns import Returns
 from maitred.controllers.owners.suspensions import Suspensions
 from maitred.controllers.policy import PolicyKeeper
@@ -150,8 +151,10 @@ class SchedulingTerm:
         self._healing = HealingPart(mirror, self._worklist, writer, settings.namespace if acts else "")
         self._maintenance = MaintenancePart(mirror, self._worklist, writer, settings.namespace, acts)
         self._usage = UsagePart(mirror, writer, settings.namespace if acts else "")
+        self._overrides = OverridesPart(mirror, self._worklist, writer, settings.namespace if acts else "")
         self._reflectors = list(reflectors(client, served, mirror, self._returns))
         self._reflectors += [*self._healing.reflectors(client), *self._usage.reflectors(client)]
+        self._reflectors += self._overrides.reflectors(client)
         self._reflectors += [self._maintenance.reflector(client)] if acts else []
         for reflector in self._reflectors:
             count = partial(getattr, reflector.counts, "lists")
@@ -190,6 +193,7 @@ class SchedulingTerm:
             clerk = witnesses.ledger.clerk(instance)
             self._bookkeeper = Bookkeeper(mirror, self.verdicts, ends, lambda: keeper.policy, clerk)
             self._healing.memory.listeners.append(self._bookkeeper.failures)
+            self._overrides.listeners.append(self._bookkeeper.overrides)
         self._cycles: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
@@ -200,6 +204,7 @@ class SchedulingTerm:
         finally:
             if self._witnesses.backlog is not None:
                 self._witnesses.backlog.end()
+                self._witnesses.backlog.orders.end()
             gc.unfreeze()
             self._metrics.follow(Now())
 
@@ -223,7 +228,7 @@ class SchedulingTerm:
         if not self._settings.shadow:
             self._notices.catch_up()
             parts = (self._binder, self._evicter, self._receipts, self._notices, self._repair)
-            for part in (*parts, *self._healing.parts, self._maintenance, self._usage):
+            for part in (*parts, *self._healing.parts, self._maintenance, self._usage, self._overrides):
                 tasks.create_task(part.run())
             if self._reclaimer is not None:
                 await self._reclaimer.look()
@@ -239,6 +244,7 @@ class SchedulingTerm:
                 self._settings.scheduler,
                 self._mirror.state.group_makers.served,
             )
+            self._witnesses.backlog.orders.begin(self._overrides.take)
         if self._bookkeeper is not None:
             tasks.create_task(self._bookkeeper.run())
         if self._witnesses.survey is not None:
@@ -277,7 +283,7 @@ class SchedulingTerm:
     def _loop(self) -> SchedulingLoop:
         shadow = self._settings.shadow
         acting = () if shadow else (self._maintenance, self._evicter, self._repair)
-        actors: tuple[PlanListener, ...] = (*acting, self._healing, self._usage)
+        actors: tuple[PlanListener, ...] = (*acting, self._healing, self._usage, self._overrides)
         tellers: tuple[PlanFollower, ...] = (self._report,) if shadow else (self._notices, self._report)
         if self._bookkeeper is not None:
             tellers = (*tellers, self._bookkeeper)

@@ -29,7 +29,11 @@ def with_overrides(snapshot: Snapshot, now: datetime) -> Snapshot:
 
     named = ("groups", "awaited", "hurt", "leaving", "away")
     changed = {name: views for name in named if (views := lifted(getattr(snapshot, name)))}
-    return replace(snapshot, **changed) if any(v is not getattr(snapshot, n) for n, v in changed.items()) else snapshot
+    return (
+        replace(snapshot, **changed)
+        if any(v is not getattr(snapshot, n) for n, v in changed.items())
+        else snapshot
+    )
 
 
 def _override_of(view: GroupView, snapshot: Snapshot, known: dict[str, Override]) -> Override | None:
@@ -48,7 +52,7 @@ def why_not(override: Override, view: GroupView, snapshot: Snapshot) -> str:
 
 
 def asked_by(view: GroupView, snapshot: Snapshot) -> dict[str, int]:
-    """What all members of a group ask for together: those that wait, that have places, and that come later."""
+    """What all members ask for together: those that wait, that have places, and that come later."""
     later = () if view.later is None else view.later.shapes
     shapes = np.concatenate((view.shapes, view.running_shapes, np.array(later, dtype=np.int64)))
     found = Counter[str]()

@@ -1,4 +1,4 @@
-"""Overrides: until when a group is lifted counts for everybody. By whom and why is told to its own namespace."""
+"""Overrides: until when a group is lifted counts for all. By whom and why is told to its own namespace."""
 
 from maitred.explain.redaction.aliases import Aliases
 from maitred.explain.redaction.reports import ReportFields
