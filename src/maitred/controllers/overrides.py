@@ -125,7 +125,7 @@ class OverridesPart:
             message = outcome.message
             if not isinstance(outcome, Unknown) and outcome.why is not RefusalReason.STALE:
                 break
-        return f"the scheduler could not write it down: {message}; `maitred override --list` says what is in force"
+        return f"the scheduler could not write it down: {message}; see `maitred override --list`"
 
     def _wanted(self, order: Order) -> OverrideMemory | str:
         known, now = self._mirror.state.overrides, datetime.now(UTC)

@@ -27,13 +27,12 @@ def with_overrides(snapshot: Snapshot, now: datetime) -> Snapshot:
             return views
         return tuple([replace(view, override=one) for view, one in zip(views, known, strict=True)])
 
-    named = ("groups", "awaited", "hurt", "leaving", "away")
-    changed = {name: views for name in named if (views := lifted(getattr(snapshot, name)))}
-    return (
-        replace(snapshot, **changed)
-        if any(v is not getattr(snapshot, n) for n, v in changed.items())
-        else snapshot
-    )
+    groups, awaited, hurt = map(lifted, (snapshot.groups, snapshot.awaited, snapshot.hurt))
+    leaving, away = map(lifted, (snapshot.leaving, snapshot.away))
+    before = (snapshot.groups, snapshot.awaited, snapshot.hurt, snapshot.leaving, snapshot.away)
+    if all(one is other for one, other in zip(before, (groups, awaited, hurt, leaving, away), strict=True)):
+        return snapshot
+    return replace(snapshot, groups=groups, awaited=awaited, hurt=hurt, leaving=leaving, away=away)
 
 
 def _override_of(view: GroupView, snapshot: Snapshot, known: dict[str, Override]) -> Override | None:
