@@ -225,9 +225,9 @@ def test_neither_a_namesake_nor_a_group_that_has_grown_has_any_part_in_it(other:
 
 def test_of_an_owner_that_was_made_anew_under_its_name_it_is_not() -> None:
     def job(uid: str) -> list[Obj]:
-        made = b.job("demo", 2)
+        made = b.job("demo", **b.indexed(2))
         made["metadata"] |= {"uid": uid, "creationTimestamp": EARLY}
-        pods = [asks(f"demo-{n}", owner="Job/demo") for n in range(2)]
+        pods = [asks(f"demo-{n}", owner="Job/demo", index=n) for n in range(2)]
         for one in pods:
             one["metadata"]["ownerReferences"][0]["uid"] = uid
         return [made, *pods]
@@ -235,6 +235,12 @@ def test_of_an_owner_that_was_made_anew_under_its_name_it_is_not() -> None:
     memory = kept(lifted(cluster(*job("first")), FULL, "demo"))
     assert bound(decided([*cluster(*job("first")), memory], FULL)) == ["demo-0", "demo-1"]
     assert bound(decided([*cluster(*job("second")), memory], FULL)) == []
+
+
+def test_of_pods_that_are_decided_one_by_one_one_is_named() -> None:
+    objects = [*cluster(*(asks(f"demo-{n}", owner="Job/demo") for n in range(2))), b.job("demo", 2)]
+    with pytest.raises(InputError, match="demo has several groups; name one of them, such as demo-0, demo-1"):
+        override_of(situation_of(objects, policy=FULL), "demo", "default", "job", WISH, "alice")
 
 
 # -- what may be asked ---------------------------------------------------------------------------------

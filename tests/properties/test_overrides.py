@@ -1,4 +1,4 @@
-"""Overrides over small random clusters: they reach others only by what the lifted group gets, and they end."""
+"""Overrides over small random clusters: others feel only what the lifted group gets, and it ends."""
 
 from datetime import timedelta
 

@@ -84,7 +84,7 @@ def settle_overrides(snapshot: Snapshot, now: datetime) -> OverrideOutcome:
 def _warnings(snapshot: Snapshot, left: OverrideMemory) -> Iterator[str]:
     if snapshot.unread_overrides:
         yield snapshot.unread_overrides
-    known = {one.group: one for one in left.overrides}
+    known = {one.group: one for one in left.overrides} if snapshot.book else {}
     for view in snapshot.groups if known else ():
         override = known.get(view.group.key)
         if override is not None and (why := why_not(override, view, snapshot)):

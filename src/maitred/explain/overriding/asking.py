@@ -21,6 +21,8 @@ from maitred.model.overrides import (
 from maitred.model.times import at_second
 from maitred.model.words import moment, printable
 
+NAMES_SHOWN = 3
+
 
 def override_of(
     situation: Situation, name: str, namespace: str, kind: Kind | None, wish: OverrideWish, by: str
@@ -70,7 +72,11 @@ def group_named(situation: Situation, name: str, namespace: str, kind: Kind | No
     """Its key, which is in that namespace: a name that has another one is no name."""
     if "/" in name:
         raise InputError("", "", "", f"{name} names a namespace: give it with -n")
-    return Names(situation.snapshot).meant(name, namespace, kind).key
+    meant = Names(situation.snapshot).meant(name, namespace, kind)
+    if meant.workload is not None and len(meant.workload.groups) > 1:
+        several = ", ".join(group.partition("/")[2] for group in meant.workload.groups[:NAMES_SHOWN])
+        raise InputError("", "", "", f"{name} has several groups; name one of them, such as {several}")
+    return meant.key
 
 
 def ending_of(situation: Situation, name: str, namespace: str, kind: Kind | None) -> str:
