@@ -33,7 +33,7 @@ from tests.scenarios.steps import Delete, Exist, Gone, PodsTold, Settle
 OVERRIDES = "maitred-overrides"
 FIRST, DEMO, LATE = Job("first", 2), Job("demo", 1), Job("late", 1)
 QUEUE = {"maitred.dev/queue": "mine"}
-FULL = "queue mine may have 2 cpu and has"
+FULL = "Waiting: Quota: it would fit, but queue mine may have 2 cpu and has"
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def test_a_group_is_lifted_past_its_queue_until_that_is_over(server: Server) -> 
         await create_marked(stage, FIRST, QUEUE)
         await stage.play(Whole(FIRST))
         await create_marked(stage, DEMO, QUEUE)
-        await stage.play(Exist(DEMO), PodsTold(DEMO, FULL))
+        await stage.play(Exist(DEMO), PodsTold(DEMO, FULL, "Quota"))
         async with answering(actor.line, backlog) as service:
             with pytest.raises(RefusedError, match="control characters"):
                 await lift(stage, service, reason="two\nlines")
@@ -62,7 +62,7 @@ def test_a_group_is_lifted_past_its_queue_until_that_is_over(server: Server) -> 
             [known] = await overrides(home)
             assert known["reason"] == "the board sees it today"
             await create_marked(stage, LATE, QUEUE)
-            await stage.play(Exist(LATE), PodsTold(LATE, FULL), Settle())
+            await stage.play(Exist(LATE), PodsTold(LATE, FULL, "Quota"), Settle())
             await lift(stage, service, DEMO, end=True)
             assert await overrides(home) == []
             await stage.play(Whole(DEMO), Delete(DEMO), Gone(DEMO))
@@ -71,7 +71,7 @@ def test_a_group_is_lifted_past_its_queue_until_that_is_over(server: Server) -> 
             await eventually(lambda: left(home))
             await stage.play(Delete(LATE), Gone(LATE))
         await create_marked(stage, LATE, QUEUE)
-        await stage.play(Exist(LATE), PodsTold(LATE, FULL))
+        await stage.play(Exist(LATE), PodsTold(LATE, FULL, "Quota"))
         await home.delete(CONFIG_MAPS, OVERRIDES)
 
     play(server, Scenario("override and expiry", nodes(4, cpu=1), (), settings=ONE_BY_ONE), act)
@@ -86,7 +86,7 @@ def test_killed_at_the_write_it_counts_if_it_was_written_and_else_not(server: Se
         await create_marked(stage, FIRST, QUEUE)
         await stage.play(Whole(FIRST))
         await create_marked(stage, DEMO, QUEUE)
-        await stage.play(Exist(DEMO), PodsTold(DEMO, FULL), Settle())
+        await stage.play(Exist(DEMO), PodsTold(DEMO, FULL, "Quota"), Settle())
         await stage.stop()
         for executed in (False, True):
             await crash(stage, executed)
@@ -95,7 +95,7 @@ def test_killed_at_the_write_it_counts_if_it_was_written_and_else_not(server: Se
             if executed:
                 await stage.play(Whole(DEMO))
             else:
-                await stage.play(Settle(), PodsTold(DEMO, FULL))
+                await stage.play(Settle(), PodsTold(DEMO, FULL, "Quota"))
             await stage.stop()
         await home.delete(CONFIG_MAPS, OVERRIDES)
 
