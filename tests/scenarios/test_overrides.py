@@ -63,6 +63,7 @@ def test_a_group_is_lifted_past_its_queue_until_that_is_over(server: Server) -> 
             assert known["reason"] == "the board sees it today"
             await create_marked(stage, LATE, QUEUE)
             await stage.play(Exist(LATE), PodsTold(LATE, FULL, "Quota"), Settle())
+            assert waits(stage, LATE)
             await lift(stage, service, DEMO, end=True)
             assert await overrides(home) == []
             await stage.play(Whole(DEMO), Delete(DEMO), Gone(DEMO))
@@ -71,7 +72,8 @@ def test_a_group_is_lifted_past_its_queue_until_that_is_over(server: Server) -> 
             await eventually(lambda: left(home))
             await stage.play(Delete(LATE), Gone(LATE))
         await create_marked(stage, LATE, QUEUE)
-        await stage.play(Exist(LATE), PodsTold(LATE, FULL, "Quota"))
+        await stage.play(Exist(LATE), PodsTold(LATE, FULL, "Quota"), Settle())
+        assert waits(stage, LATE)
         await home.delete(CONFIG_MAPS, OVERRIDES)
 
     play(server, Scenario("override and expiry", nodes(4, cpu=1), (), settings=ONE_BY_ONE), act)
@@ -96,6 +98,7 @@ def test_killed_at_the_write_it_counts_if_it_was_written_and_else_not(server: Se
                 await stage.play(Whole(DEMO))
             else:
                 await stage.play(Settle(), PodsTold(DEMO, FULL, "Quota"))
+                assert waits(stage, DEMO)
             await stage.stop()
         await home.delete(CONFIG_MAPS, OVERRIDES)
 
@@ -177,6 +180,11 @@ async def lift(
         return ""
 
     await eventually(done)
+
+
+def waits(stage: Stage, who: Job) -> bool:
+    pods = stage.observer.of_job(who.name)
+    return bool(pods) and not any(pod.spec.node_name for pod in pods)
 
 
 async def overrides(home: Api) -> Sequence[Any]:

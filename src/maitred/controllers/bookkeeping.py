@@ -148,12 +148,13 @@ class Bookkeeper:
 
     def overrides(self, before: OverrideMemory, now: OverrideMemory) -> None:
         """These groups are lifted now. Of those that were before, the others were ended, or are over."""
+        at = milliseconds()
         for override in now.overrides:
             if override not in before.overrides:
-                self._clerk.tell(OverrideNoted(override))
+                self._clerk.tell(OverrideNoted(at, override))
         for override in before.overrides:
             if override not in now.overrides:
-                self._clerk.tell(OverrideNoted(override, milliseconds()))
+                self._clerk.tell(OverrideNoted(at, override, ended=True))
 
     def _note_arrivals(self, arrived: Iterable[GroupVerdict], snapshot: Snapshot, at: int) -> None:
         views = {view.group.key: view for view in snapshot.groups}

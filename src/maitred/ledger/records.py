@@ -58,8 +58,9 @@ class FailureNoted:
 class OverrideNoted:
     """Somebody has lifted a group past its queue, or has ended that before its time. The latest counts."""
 
+    at: int
     override: Override
-    ended: int | None = None
+    ended: bool = False
 
 
 Event = Arrival | VerdictChange | Evicted | FailureNoted | OverrideNoted

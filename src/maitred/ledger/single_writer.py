@@ -232,7 +232,7 @@ def _incident(one: Incident) -> tuple[str, int, int | None, int | None, str, str
 
 def _override(noted: OverrideNoted) -> tuple[str, int, int, str, str, str]:
     one, until = noted.override, in_milliseconds(noted.override.until)
-    until = until if noted.ended is None else min(until, noted.ended)
+    until = min(until, noted.at) if noted.ended else until
     namespace = one.group.partition("/")[0]
     return one.group, in_milliseconds(one.granted), until, namespace, one.by, one.reason
 
