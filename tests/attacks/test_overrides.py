@@ -49,9 +49,9 @@ def test_a_tenant_lifts_nobody_and_writes_no_override(ground: Ground) -> None:
             assert status == 400, words
             assert words.isprintable()
         system = Api(mallory.api.client, SYSTEM_NAMESPACE)
-        body = {"metadata": {"name": OVERRIDES}, "data": {"record": "{}"}}
+        record = {"metadata": {"name": OVERRIDES}, "data": {"record": "{}"}}
         with pytest.raises(ApiError, match="403"):
-            await system.create(CONFIG_MAPS, body)
+            await system.create(CONFIG_MAPS, record)
         own = {
             "metadata": {"name": OVERRIDES, "labels": {"maitred.dev/record": "overrides"}},
             "data": {"record": "{"},

@@ -162,10 +162,10 @@ def test_overrides_are_kept_with_what_others_paid_for_them(ledger: Ledger, tenur
     lifted = msgspec.structs.replace(paid.eviction, receipt=receipt)
     written = entry(2)
     written.evictions = [Evicted(at(1), lifted), evicted("red/c", 1, lost=2.0), Evicted(at(3.5), lifted)]
-    written.overrides = [OverrideNoted(override(0, 4)), OverrideNoted(override(0, 4))]
+    written.overrides = [OverrideNoted(at(0), override(0, 4)), OverrideNoted(at(1), override(0, 4))]
     tenure.write(written)
     closing = entry(4)
-    closing.overrides = [OverrideNoted(override(0, 4), ended=at(3)), OverrideNoted(override(25, 26))]
+    closing.overrides = [OverrideNoted(at(3), override(0, 4), True), OverrideNoted(at(4), override(25, 26))]
     tenure.write(closing)
     [today] = ledger.usage(TODAY, TODAY + 1).overrides
     assert today == UsedOverride("blue/urgent", "ann", "because", at(0), at(3), 1, round(1.5 * HOUR))

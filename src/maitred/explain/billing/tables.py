@@ -28,6 +28,7 @@ NAMES: tuple[tuple[UseBucket, str], ...] = (
     *((bucket, name) for bucket, name in BUCKET_NAMES.items() if bucket not in SIMULATED),
     ("unwell", "unwell devices"),
 )
+LIFTED = ("LIFTED", "FROM", "UNTIL", "BY", "EVICTED", "LOST", "REASON")
 CSV_HEAD = ("name", "bucket", "device_seconds", "device_hours", "devices", "money", "currency")
 
 
@@ -49,9 +50,7 @@ def bill_lines(bill: Bill, width: int | None = None) -> Iterator[Text]:
         yield from _right_aligned([*_buckets(bill, has_money)])
         yield Text()
     if bill.overrides:
-        yield from aligned(
-            [header("LIFTED", "FROM", "UNTIL", "BY", "EVICTED", "LOST", "REASON"), *_lifted(bill)]
-        )
+        yield from aligned([header(*LIFTED), *_lifted(bill)], width)
         yield Text()
     for told in (*(f"Note: {note}." for note in bill.notes), _sum(bill)):
         pieces = [told] if width is None else textwrap.wrap(told, width, break_on_hyphens=False)
