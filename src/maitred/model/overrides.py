@@ -8,6 +8,7 @@ grown has any part in it.
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from math import isfinite
 from typing import Annotated
 
 import msgspec
@@ -56,9 +57,9 @@ class Override(Lean, frozen=True, omit_defaults=False):
         return lasts and not reason_problem(self.reason) and self.by.isprintable()
 
     def is_of(self, source: tuple[str, str, str], created: float) -> bool:
-        """Whether it is about this very group. `created` in seconds since 1970."""
+        """Whether it is about this very group. `created` in seconds since 1970; infinity if it is not known."""
         last = after(max(self.granted, self.created), TICK).timestamp()
-        return self.source == source and created <= last
+        return self.source == source and (created <= last or not isfinite(created))
 
     def excess(self, asks: Mapping[str, int], counted: Iterable[str]) -> str:
         """What it asks for by now beyond what was lifted, of the resources that count; empty if nothing."""

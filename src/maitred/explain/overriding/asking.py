@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from datetime import UTC, datetime
+from math import isfinite
 
 from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.snapshot import GroupView
@@ -28,24 +29,25 @@ def override_of(
     situation: Situation, name: str, namespace: str, kind: Kind | None, wish: OverrideWish, by: str
 ) -> Override:
     """Raises InputError where there is nothing to lift."""
+    now = situation.now.astimezone(UTC).replace(microsecond=0)
+    until = wish.until.astimezone(UTC).replace(microsecond=0)
     if problem := reason_problem(wish.reason):
         raise InputError("--reason", "", "", problem)
-    if problem := time_problem(wish.until, situation.now):
+    if problem := time_problem(until, now):
         raise InputError("--until", "", "", problem)
     view = waiting_group(situation, name, namespace, kind)
     asks = asked_by(view, situation.snapshot)
     if len(asks) > MOST_RESOURCES:
         raise InputError("", "", "", f"{view.group.key} asks for more than {MOST_RESOURCES} resources")
-    now = situation.now.astimezone(UTC).replace(microsecond=0)
     return Override(
         group=view.group.key,
         source=view.source,
-        created=at_second(int(view.created)),
+        created=at_second(view.created) if isfinite(view.created) else now,
         asks=asks,
         by=printable(by)[:LONGEST_USER],
         reason=wish.reason.strip(),
         granted=now,
-        until=wish.until.astimezone(UTC).replace(microsecond=0),
+        until=until,
     )
 
 
