@@ -39,7 +39,8 @@ def test_what_is_not_asked_well_is_refused_with_what_to_do(arguments: tuple[str,
 
 
 def test_those_of_a_dump_are_listed() -> None:
-    dump = ("-f", str(EXAMPLE), "--policy", str(EXAMPLE / "policy.yaml"))
+    files = [str(EXAMPLE / name) for name in ("cluster.yaml", "overrides.yaml", "policy.yaml")]
+    dump = ("-f", files[0], "-f", files[1], "--policy", files[2])
     found = json.loads(invoke("--list", *dump, "--now", "2026-03-01T12:00:00Z", "-o", "json").stdout)
     [one] = found["overrides"]
     assert (one["group"], one["by"], one["until"], one["lifts"]) == (

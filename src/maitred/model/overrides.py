@@ -57,7 +57,7 @@ class Override(Lean, frozen=True, omit_defaults=False):
         return lasts and not reason_problem(self.reason) and self.by.isprintable()
 
     def is_of(self, source: tuple[str, str, str], created: float) -> bool:
-        """Whether it is about this very group. `created` in seconds since 1970; infinity if it is not known."""
+        """Whether it is about this very group. `created` in seconds since 1970, infinity if not known."""
         last = after(max(self.granted, self.created), TICK).timestamp()
         return self.source == source and (created <= last or not isfinite(created))
 

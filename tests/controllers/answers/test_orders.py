@@ -44,7 +44,8 @@ def test_an_order_crosses_whole_and_its_outcome_comes_back() -> None:
             await desk.place(granted, news)
         assert standby.value.reason is Reason.NOT_LEADING
         serving.cancel()
-        ours.close()
+        for _, writer in ends:
+            writer.close()
 
     asyncio.run(story())
 

@@ -9,7 +9,7 @@ SOMEBODY, NOT_TOLD = "somebody", "not told: the group is in another namespace"
 
 def overrides_told(memory: OverrideMemory, names: Aliases, reports: ReportFields) -> OverrideMemory:
     told = (one if names.is_own(one.group) else _of_others(one, names, reports) for one in memory.overrides)
-    return memory if not memory.overrides else OverrideMemory(tuple(told))
+    return OverrideMemory(overrides=tuple(told))
 
 
 def _of_others(one: Override, names: Aliases, reports: ReportFields) -> Override:
