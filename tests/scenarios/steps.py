@@ -178,7 +178,7 @@ class FailNode(Step):
 
 @dataclass(frozen=True)
 class FailNodes(Step):
-    """All at once, as when a rack loses its power: one after the other they would be failures of their own."""
+    """At once, as when a rack loses its power: one after the other they would be failures of their own."""
 
     names: tuple[str, ...]
 
