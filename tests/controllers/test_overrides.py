@@ -14,7 +14,7 @@ from maitred.controllers.scheduling.mirror import Mirror
 from maitred.controllers.scheduling.worklist import Worklist
 from maitred.kube.client import Client
 from maitred.kube.outcomes import Refused, Unknown
-from maitred.kube.permit import Always
+from maitred.kube.permit import Always, NotLeading
 from maitred.kube.shared_record import RecordVersion
 from maitred.kube.writes import Writer
 from maitred.model.overrides import MOST_OF_NAMESPACE, NO_OVERRIDES, Override, OverrideMemory
@@ -142,6 +142,21 @@ def test_a_shadow_and_a_scheduler_on_standby_carry_out_nothing() -> None:
         await asyncio.sleep(0)
         assert box.outcomes() == (OrderOutcome("7", STANDBY, standby=True),)
         assert box.outcomes() == ()
+
+    asyncio.run(story())
+
+
+def test_who_has_lost_the_lease_meanwhile_hands_over() -> None:
+    async def story() -> None:
+        ground = Ground()
+
+        async def lost(text: str, before: RecordVersion) -> RecordVersion | Refused | Unknown:
+            raise NotLeading("this process no longer leads, so it writes nothing")
+
+        ground.record.write = lost  # type: ignore[method-assign]
+        outcome = await ground.part.take(Order("1", grant=override()))
+        assert (outcome.standby, ground.seen) == (True, [])
+        assert outcome.refusal.endswith("ask the one that leads")
 
     asyncio.run(story())
 

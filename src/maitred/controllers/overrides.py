@@ -18,6 +18,7 @@ from maitred.controllers.scheduling.mirror import Mirror
 from maitred.controllers.scheduling.worklist import Worklist
 from maitred.kube.client import Client
 from maitred.kube.outcomes import Done, RefusalReason, Refused, Unknown
+from maitred.kube.permit import NotLeading
 from maitred.kube.reflector import Reflector
 from maitred.kube.shared_record import SharedRecord
 from maitred.kube.wire import ConfigMap
@@ -101,8 +102,11 @@ class OverridesPart:
     async def take(self, order: Order) -> OrderOutcome:
         if self._keeper.record is None:
             return OrderOutcome(order.id, SHADOW, standby=True)
-        async with self._writing:
-            refusal = await self._write(order)
+        try:
+            async with self._writing:
+                refusal = await self._write(order)
+        except NotLeading as lost:
+            return OrderOutcome(order.id, f"{lost}; ask the one that leads", standby=True)
         if refusal:
             return OrderOutcome(order.id, refusal)
         if order.grant is not None:
