@@ -20,6 +20,7 @@ from maitred.model.overrides import (
     NO_OVERRIDES,
     Override,
     OverrideMemory,
+    form_problem,
     granted,
     overrides_of,
 )
@@ -274,6 +275,16 @@ def test_reasons_and_times_are_bounded(wish: OverrideWish, words: str) -> None:
     situation = situation_of(cluster(asks("demo")), policy=FULL)
     with pytest.raises(InputError, match=words):
         override_of(situation, "demo", "default", None, wish, "alice")
+
+
+def test_a_group_that_asks_for_absurd_amounts_cannot_make_the_record_unreadable() -> None:
+    members = [asks(f"demo-{n}", gpu=2**60, group="demo") for n in range(20)]
+    memory = lifted(cluster(*members), FULL, "demo")
+    assert overrides_of(read([kept(memory)])[0]) == (memory, "")  # type: ignore[arg-type]
+    assert bound(decided([*cluster(*members), kept(memory)], FULL)) == []
+    override = msgspec.structs.replace(some("a/b"), asks={"x" * 600: 1})
+    assert form_problem(override).startswith("the override of a/b cannot be written down")
+    assert form_problem(some("a/b")) == ""
 
 
 def some(group: str, until: datetime = WISH.until) -> Override:

@@ -128,6 +128,16 @@ def granted(memory: OverrideMemory, override: Override, now: datetime) -> Overri
     return OverrideMemory(tuple(sorted((*others.overrides, override), key=lambda one: one.group)))
 
 
+def form_problem(override: Override) -> str:
+    """Why it could not be read again once it is written down; empty if it could. What a group asks for is for
+    its tenants to say."""
+    try:
+        msgspec.convert(msgspec.to_builtins(override), Override)
+    except msgspec.ValidationError as error:
+        return f"the override of {override.group} cannot be written down: {error}"
+    return ""
+
+
 def reason_problem(reason: str) -> str:
     """Why this is no reason that can be written down; empty if it is one."""
     if not reason.strip():

@@ -13,9 +13,11 @@ from maitred.explain.why.answer import Kind
 from maitred.explain.why.names import Names
 from maitred.model.manifest.errors import InputError
 from maitred.model.overrides import (
+    LARGEST,
     LONGEST_USER,
     MOST_RESOURCES,
     Override,
+    form_problem,
     reason_problem,
     time_problem,
 )
@@ -39,16 +41,19 @@ def override_of(
     asks = asked_by(view, situation.snapshot)
     if len(asks) > MOST_RESOURCES:
         raise InputError("", "", "", f"{view.group.key} asks for more than {MOST_RESOURCES} resources")
-    return Override(
+    override = Override(
         group=view.group.key,
         source=view.source,
         created=at_second(view.created) if isfinite(view.created) else now,
-        asks=asks,
+        asks={resource: min(amount, LARGEST) for resource, amount in asks.items()},
         by=printable(by)[:LONGEST_USER],
         reason=wish.reason.strip(),
         granted=now,
         until=until,
     )
+    if problem := form_problem(override):
+        raise InputError("", "", "", problem)
+    return override
 
 
 def waiting_group(situation: Situation, name: str, namespace: str, kind: Kind | None) -> GroupView:
