@@ -19,6 +19,8 @@ from maitred.model.overrides import Override, OverrideMemory
 
 def with_overrides(snapshot: Snapshot, now: datetime) -> Snapshot:
     """The same cluster, in which groups have the overrides that lift them now."""
+    if not snapshot.overrides.overrides:
+        return snapshot
     found = {one.group: one for one in snapshot.overrides.at(now).overrides} if snapshot.book else {}
 
     def lifted(views: tuple[GroupView, ...]) -> tuple[GroupView, ...]:
@@ -36,7 +38,7 @@ def with_overrides(snapshot: Snapshot, now: datetime) -> Snapshot:
 
 
 def _override_of(view: GroupView, snapshot: Snapshot, known: dict[str, Override]) -> Override | None:
-    found = known.get(view.group.key) if known else None
+    found = known.get(view.group.key)
     return found if found is not None and not why_not(found, view, snapshot) else None
 
 
