@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from maitred.cluster.snapshot import Snapshot
-from maitred.controllers.answers.orders import STANDBY, Order, OrderBox, OrderOutcome
+from maitred.controllers.answers.orders import STANDBY, OrderBox, OrderOutcome, OverrideOrder
 from maitred.controllers.overrides import SHADOW, OverridesPart
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.controllers.scheduling.worklist import Worklist
@@ -44,10 +44,10 @@ class Ground:
         return [one.group for one in self.mirror.state.overrides.overrides]
 
     async def grant(self, group: str = "a/train") -> str:
-        return (await self.part.take(Order("1", grant=override(group)))).refusal
+        return (await self.part.take(OverrideOrder("1", grant=override(group)))).refusal
 
     async def end(self, group: str = "a/train") -> str:
-        return (await self.part.take(Order("2", end=group, by="ann"))).refusal
+        return (await self.part.take(OverrideOrder("2", end=group, by="ann"))).refusal
 
     @property
     def written(self) -> list[str]:
@@ -133,12 +133,12 @@ def test_what_is_over_is_forgotten_as_the_plan_says() -> None:
 def test_a_shadow_and_a_scheduler_on_standby_carry_out_nothing() -> None:
     async def story() -> None:
         shadow = OverridesPart(Mirror("maitred"), Worklist(), writer(), "")
-        outcome = await shadow.take(Order("1", grant=override()))
+        outcome = await shadow.take(OverrideOrder("1", grant=override()))
         assert (outcome.standby, outcome.refusal) == (True, SHADOW)
         client: Any = Client
         assert [*shadow.reflectors(client)] == []
         box = OrderBox()
-        box.put(Order("7", grant=override()))
+        box.put(OverrideOrder("7", grant=override()))
         await asyncio.sleep(0)
         assert box.outcomes() == (OrderOutcome("7", STANDBY, standby=True),)
         assert box.outcomes() == ()
@@ -154,7 +154,7 @@ def test_who_has_lost_the_lease_meanwhile_hands_over() -> None:
             raise NotLeading("this process no longer leads, so it writes nothing")
 
         ground.record.write = lost  # type: ignore[method-assign]
-        outcome = await ground.part.take(Order("1", grant=override()))
+        outcome = await ground.part.take(OverrideOrder("1", grant=override()))
         assert (outcome.standby, ground.seen) == (True, [])
         assert outcome.refusal.endswith("ask the one that leads")
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 from maitred.cluster.snapshot import Snapshot
-from maitred.controllers.answers.orders import Order, OrderOutcome
+from maitred.controllers.answers.orders import OrderOutcome, OverrideOrder
 from maitred.controllers.keeping import LIFTED, MemoryKeeper
 from maitred.controllers.retry import Retry
 from maitred.controllers.scheduling.mirror import Mirror
@@ -99,7 +99,7 @@ class OverridesPart:
 
     # -- ordered ---------------------------------------------------------------------------------------
 
-    async def take(self, order: Order) -> OrderOutcome:
+    async def take(self, order: OverrideOrder) -> OrderOutcome:
         if self._keeper.record is None:
             return OrderOutcome(order.id, SHADOW, standby=True)
         try:
@@ -115,7 +115,7 @@ class OverridesPart:
             log.info("the override of group %s was ended by %s", order.end, order.by)
         return OrderOutcome(order.id)
 
-    async def _write(self, order: Order) -> str:
+    async def _write(self, order: OverrideOrder) -> str:
         """Why it was not carried out; empty if it was."""
         message = ""
         for _ in range(ATTEMPTS):
@@ -131,7 +131,7 @@ class OverridesPart:
                 break
         return f"the scheduler could not write it down: {message}; see `maitred override --list`"
 
-    def _wanted(self, order: Order) -> OverrideMemory | str:
+    def _wanted(self, order: OverrideOrder) -> OverrideMemory | str:
         known, now = self._mirror.state.overrides, datetime.now(UTC)
         if order.grant is not None:
             return granted(known, order.grant, now)

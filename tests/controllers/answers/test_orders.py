@@ -8,7 +8,14 @@ import pytest
 from maitred.controllers.answers import orders
 from maitred.controllers.answers.backlog import Backlog
 from maitred.controllers.answers.channel import Config, Ours, Said, Theirs
-from maitred.controllers.answers.orders import MOST_ORDERS, Order, OrderBox, OrderDesk, OrderOutcome, new_id
+from maitred.controllers.answers.orders import (
+    MOST_ORDERS,
+    OrderBox,
+    OrderDesk,
+    OrderOutcome,
+    OverrideOrder,
+    new_id,
+)
 from maitred.controllers.answers.refusals import RefusedError
 from maitred.controllers.answers.supervisor import serve
 from maitred.kube.answers import Reason
@@ -17,9 +24,9 @@ from tests.controllers.test_overrides import override
 
 def test_an_order_crosses_whole_and_its_outcome_comes_back() -> None:
     async def story() -> None:
-        taken = list[Order]()
+        taken = list[OverrideOrder]()
 
-        async def take(order: Order) -> OrderOutcome:
+        async def take(order: OverrideOrder) -> OrderOutcome:
             taken.append(order)
             return OrderOutcome(order.id, "there is no override of a/other" if order.end else "")
 
@@ -33,7 +40,10 @@ def test_an_order_crosses_whole_and_its_outcome_comes_back() -> None:
         async def news() -> None:
             desk.settle((await theirs.news(False)).done)
 
-        granted, ended = Order(new_id(), grant=override()), Order(new_id(), end="a/other", by="ann")
+        granted, ended = (
+            OverrideOrder(new_id(), grant=override()),
+            OverrideOrder(new_id(), end="a/other", by="ann"),
+        )
         await desk.place(granted, news)
         with pytest.raises(RefusedError, match="there is no override of a/other"):
             await desk.place(ended, news)
@@ -56,7 +66,7 @@ def test_who_gets_no_answer_is_told_that_to_ask_again_is_safe(monkeypatch: pytes
     async def story() -> None:
         desk = OrderDesk(lambda order: None)
         with pytest.raises(RefusedError, match="to ask again is safe") as late:
-            await desk.place(Order("1", grant=override()), lambda: asyncio.sleep(0))
+            await desk.place(OverrideOrder("1", grant=override()), lambda: asyncio.sleep(0))
         assert late.value.reason is Reason.TOO_LONG
         desk.settle((OrderOutcome("1"),))  # too late, and nobody minds
 
@@ -67,13 +77,13 @@ def test_so_many_orders_are_carried_out_at_once() -> None:
     async def story() -> None:
         box, go = OrderBox(), asyncio.Event()
 
-        async def take(order: Order) -> OrderOutcome:
+        async def take(order: OverrideOrder) -> OrderOutcome:
             await go.wait()
             return OrderOutcome(order.id)
 
         box.begin(take)
         for number in range(MOST_ORDERS + 1):
-            box.put(Order(str(number), end="a/b"))
+            box.put(OverrideOrder(str(number), end="a/b"))
         [refused] = box.outcomes()
         assert (refused.id, refused.refusal) == (
             str(MOST_ORDERS),

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from maitred.controllers.answers.orders import Order, OrderOutcome
+from maitred.controllers.answers.orders import OrderOutcome, OverrideOrder
 from maitred.controllers.answers.replica import View
 from maitred.kube.answers import Reason
 from maitred.model.overrides import LONGEST_REASON, OverrideMemory
@@ -27,11 +27,11 @@ class Leader:
     """Carries orders out, or says why not."""
 
     def __init__(self, found: House, refusal: str = "") -> None:
-        self.orders, self.refusal = list[Order](), refusal
+        self.orders, self.refusal = list[OverrideOrder](), refusal
         found.view = View(state_of(read(cluster())), {}, QUEUES, None)
         found.orders.begin(self.take)
 
-    async def take(self, order: Order) -> OrderOutcome:
+    async def take(self, order: OverrideOrder) -> OrderOutcome:
         self.orders.append(order)
         return OrderOutcome(order.id, self.refusal)
 

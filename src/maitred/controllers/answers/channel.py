@@ -14,7 +14,7 @@ from typing import TypeVar
 import msgspec
 
 from maitred.controllers.answers.backlog import Update
-from maitred.controllers.answers.orders import Order, OrderOutcome
+from maitred.controllers.answers.orders import OrderOutcome, OverrideOrder
 from maitred.model.policy import Policy
 
 T = TypeVar("T")
@@ -53,7 +53,7 @@ class Said(msgspec.Struct, frozen=True, omit_defaults=True):
     level: int = 0
     logger: str = ""
     message: str = ""
-    order: Order | None = None
+    order: OverrideOrder | None = None
 
 
 def in_frames(lines: Sequence[bytes]) -> Iterator[bytes]:

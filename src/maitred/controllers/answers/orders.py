@@ -21,7 +21,7 @@ PAUSE_SECONDS = 0.05
 STANDBY = "this scheduler is on standby; ask the one that leads"
 
 
-class Order(msgspec.Struct, frozen=True, omit_defaults=True):
+class OverrideOrder(msgspec.Struct, frozen=True, omit_defaults=True):
     """To lift one group, or to end that."""
 
     id: str
@@ -45,7 +45,7 @@ class OrderOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
     """This process carries out nothing: another one leads, or none."""
 
 
-Take = Callable[[Order], Awaitable[OrderOutcome]]
+Take = Callable[[OverrideOrder], Awaitable[OrderOutcome]]
 
 
 def new_id() -> str:
@@ -68,7 +68,7 @@ class OrderBox:
     def end(self) -> None:
         self._take = None
 
-    def put(self, order: Order) -> None:
+    def put(self, order: OverrideOrder) -> None:
         if len(self._tasks) >= MOST_ORDERS:
             self._outcomes.append(OrderOutcome(order.id, "too many orders at once; try again in a moment"))
             return
@@ -76,7 +76,7 @@ class OrderBox:
         self._tasks[task] = None
         task.add_done_callback(self._tasks.pop)
 
-    async def _carry_out(self, order: Order) -> None:
+    async def _carry_out(self, order: OverrideOrder) -> None:
         take = self._take
         outcome = OrderOutcome(order.id, STANDBY, standby=True) if take is None else await take(order)
         self._outcomes.append(outcome)
@@ -90,7 +90,7 @@ class OrderBox:
 class OrderDesk:
     """In the process that answers."""
 
-    def __init__(self, send: Callable[[Order], None]) -> None:
+    def __init__(self, send: Callable[[OverrideOrder], None]) -> None:
         self._send = send
         self._open = dict[str, asyncio.Future[OrderOutcome]]()
 
@@ -100,7 +100,7 @@ class OrderDesk:
             if future is not None and not future.done():
                 future.set_result(outcome)
 
-    async def place(self, order: Order, news: Callable[[], Awaitable[object]]) -> None:
+    async def place(self, order: OverrideOrder, news: Callable[[], Awaitable[object]]) -> None:
         """Returns once it is carried out. Raises RefusedError. `news` brings what is told meanwhile."""
         future = self._open[order.id] = asyncio.get_running_loop().create_future()
         self._send(order)

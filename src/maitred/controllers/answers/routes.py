@@ -4,7 +4,7 @@ from typing import Annotated
 
 import msgspec
 
-from maitred.controllers.answers.orders import Order, new_id
+from maitred.controllers.answers.orders import OverrideOrder, new_id
 from maitred.controllers.answers.route import LABEL, NAME, AnswerContext, Name, Namespace, Parameter, Route
 from maitred.explain.billing.bill import bill, read_month
 from maitred.explain.billing.document import Bill
@@ -123,8 +123,8 @@ def override_ordered(asked: AnswerContext) -> Override:
     return override_of(asked.situation, values["name"], values["namespace"], kind, wish, asked.user)
 
 
-def order_override(asked: AnswerContext) -> Order:
-    return Order(new_id(), grant=override_ordered(asked))
+def order_override(asked: AnswerContext) -> OverrideOrder:
+    return OverrideOrder(new_id(), grant=override_ordered(asked))
 
 
 def answer_override(asked: AnswerContext) -> OverrideDone:
@@ -133,8 +133,8 @@ def answer_override(asked: AnswerContext) -> OverrideDone:
     return OverrideDone(group=override.group, override=state_of(override, view, asked.situation))
 
 
-def order_end(asked: AnswerContext) -> Order:
-    return Order(new_id(), end=ended_group(asked), by=asked.user)
+def order_end(asked: AnswerContext) -> OverrideOrder:
+    return OverrideOrder(new_id(), end=ended_group(asked), by=asked.user)
 
 
 def ended_group(asked: AnswerContext) -> str:

@@ -13,7 +13,7 @@ import msgspec
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.supposing import supposing
 from maitred.controllers.answers.access import AccessCheck
-from maitred.controllers.answers.orders import STANDBY, Order, OrderDesk
+from maitred.controllers.answers.orders import STANDBY, OrderDesk, OverrideOrder
 from maitred.controllers.answers.question_queue import QuestionQueue
 from maitred.controllers.answers.refusals import RefusedError
 from maitred.controllers.answers.replica import View
@@ -265,7 +265,7 @@ def read_wish(route: Route, body: bytes) -> Any:
         raise RefusedError(Reason.BAD_QUESTION, f"what was posted cannot be read: {problem}") from None
 
 
-def ordered(route: Route, asked: AnswerContext) -> Order:
+def ordered(route: Route, asked: AnswerContext) -> OverrideOrder:
     assert route.order is not None
     try:
         return route.order(asked)
