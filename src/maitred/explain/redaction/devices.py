@@ -52,6 +52,7 @@ class DeviceFields:
                 names.key(key): spec if names.is_own(key) else self._spec(spec)
                 for key, spec in allocated.sought.items()
             },
+            held={names.key(key): held for key, held in allocated.held.items()},
         )
 
     def _use(self, use: DeviceUse) -> DeviceUse:
@@ -85,6 +86,7 @@ class DeviceFields:
             reach=self._words.selector(need.reach),
             group=None if need.group is None else (MARK, self._names.other(need.group[1])),
             consumers=need.consumers,
+            held=need.held,
         )
 
     def _spec(self, spec: bytes) -> bytes:
