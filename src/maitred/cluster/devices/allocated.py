@@ -105,8 +105,9 @@ class AllocatedTable:
 
     def view(self) -> Allocated:
         if self._view is None:
-            columns = (self._by_pool, self._claims, self._sought, self._held)
-            self._view = Allocated(*map(dict, columns))
+            self._view = Allocated(
+                dict(self._by_pool), dict(self._claims), dict(self._sought), dict(self._held)
+            )
         return self._view
 
 

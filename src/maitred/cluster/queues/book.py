@@ -328,7 +328,9 @@ class QueueBook:
         published = self.claims.published(nodes)
         if published.any():
             # What belongs to no single node has no model.
-            np.add.at(found, (slice(None), np.append(models, 0)), published)
+            of_columns = np.append(models, 0)
+            for place in range(len(found)):
+                np.add.at(found[place], of_columns, published[place])
         return found.reshape(-1)
 
 
