@@ -89,7 +89,7 @@ def command(
     \b
     Examples:
       maitred import --check -f examples/import/scheduler-plugins
-      maitred import --queues -f examples/import/kueue-queues.yaml > policy.yaml
+      maitred import --queues -f examples/import-queues/kueue.yaml > policy.yaml
     """
     if check == queues:
         raise InputError("--check", "", "", "give either this or --queues")
