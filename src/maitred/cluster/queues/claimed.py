@@ -142,7 +142,10 @@ class ClaimCounter:
     def held(self, named: frozenset[str]) -> HeldDevices | None:
         """None if nobody has devices that count. `named` are allocated claims that pods name which wait."""
         snapshot, bound = self.snapshot, self.snapshot.bound
-        counting = {claim for claim, held in snapshot.allocated.held.items() if self._by_class(held).any()}
+        kinds = {held for held in set(snapshot.allocated.held.values()) if self._by_class(held).any()}
+        counting = (
+            {claim for claim, held in snapshot.allocated.held.items() if held in kinds} if kinds else ()
+        )
         if not counting:
             return None
         own = np.zeros((len(bound.node), len(self.resources)), dtype=np.int64)

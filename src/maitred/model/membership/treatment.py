@@ -74,7 +74,9 @@ def needless(words: str) -> Treated:
 
 NAMES_GROUP = honoured("pods that name the same group are one group")
 COUNTS = honoured("the quorum of the group")
-QUEUE = approximated("the queue of the group, once the policy has one of this name: see maitred import --queues")
+QUEUE = approximated(
+    "the queue of the group, once the policy has one of this name: see maitred import --queues"
+)
 REQUIRED = honoured("all members in one domain of this node label")
 PREFERRED = honoured("members in one domain of this node label if there is room")
 PREEMPTION = "maitred preempts by priority alone; give the pods a PriorityClass that ranks accordingly"
