@@ -52,7 +52,8 @@ def quotas(flavor: str = "default-flavor", **amounts: Any) -> Obj:
 
 FLAVOR = kueue("ResourceFlavor", "default-flavor")
 EVERYBODY: Obj = {"namespaceSelector": {}}
-RECLAIMS = {"preemption": {"reclaimWithinCohort": "Any", "withinClusterQueue": "LowerPriority"}}
+WHOLE: Obj = {"whole-gpus": 4}
+RECLAIMS: Obj = {"preemption": {"reclaimWithinCohort": "Any", "withinClusterQueue": "LowerPriority"}}
 
 
 def team_ab(**of_a: Any) -> list[Obj]:
@@ -194,7 +195,7 @@ def test_kueue_local_queues_of_one_name_in_several_cluster_queues_are_told() -> 
         ({"stopPolicy": "Hold"}, "it is stopped"),
         ({"admissionChecks": ["check"]}, "admission checks have no equivalent"),
         ({"preemption": {"withinClusterQueue": "Never"}}, "withinClusterQueue: Never"),
-        ({"resourceGroups": [quotas(**{"whole-gpus": 4})]}, "whole-gpus is no resource"),
+        ({"resourceGroups": [quotas(**WHOLE)]}, "whole-gpus is no resource"),
         ({"resourceGroups": [quotas(cpu={"nominalQuota": 4, "lendingLimit": 1})]}, "lendingLimit"),
         ({"flavorFungibility": {"whenCanBorrow": "TryNextFlavor"}}, "flavorFungibility"),
     ],
