@@ -4,11 +4,12 @@ What may be borrowed in a cohort is what its members leave idle. So the cohort a
 its members borrow from each other. Workloads name LocalQueues, so these are the queues at the bottom.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from maitred.explain.importing.queues.draft import Draft, DraftQueue, counted, read, weight
-from maitred.explain.importing.queues.settle import from_above, guaranteed
+from maitred.explain.importing.queues.settle import by_parent, from_above, guaranteed
 from maitred.model.manifest import Document
 from maitred.model.meta import Lean, ObjectMeta
 from maitred.model.pod import Quantity
@@ -144,6 +145,9 @@ class _KueueImport:
             [(document, self._read(document)) for document in by_kind.get(kind, ())]
             for kind in ("ClusterQueue", "Cohort", "LocalQueue")
         )
+        clusters = {one.metadata.name for _, one in self._clusters}
+        known = (one for _, one in self._locals if one.spec.cluster_queue in clusters)
+        self._called = Counter(one.metadata.name for one in known)
         self._taken = {local.metadata.name for _, local in self._locals}
         """Names that workloads use: those of LocalQueues."""
         self._name_of: dict[tuple[str, str], str] = {}
@@ -199,8 +203,7 @@ class _KueueImport:
         for name, leaf in leaves.items():
             spaces = Requirement(NAMESPACE_NAME, "In", tuple(sorted(leaf.namespaces)))
             here = LabelSelector(match_expressions=(spaces,))
-            elsewhere = [one.metadata.name for _, one in self._locals if one.metadata.name == name]
-            is_shared = len(elsewhere) > len(leaf.namespaces)
+            is_shared = self._called[name] > len(leaf.namespaces)
             called = f"{name}-{cluster.name}" if is_shared else name
             if is_shared:
                 self._draft.note(
@@ -236,9 +239,9 @@ class _KueueImport:
 
     def _add_up(self, cohorts: Collection[str]) -> None:
         """A quota of a cohort comes on top of those of its members. One that has none has theirs."""
-        queues = self._draft.queues
-        for cohort in reversed([one for one in from_above(queues) if one.name in cohorts]):
-            members = [one for one in queues.values() if one.parent == cohort.name]
+        below = by_parent(self._draft.queues)
+        for cohort in reversed([one for one in from_above(self._draft.queues) if one.name in cohorts]):
+            members = below.get(cohort.name, [])
             spoken = {resource for resource, _ in cohort.guarantees}
             subjects = (about for one in members for about in one.guarantees if about[0] in spoken)
             for about in dict.fromkeys((*cohort.guarantees, *subjects)):

@@ -1,5 +1,6 @@
 """What others let stand and a policy does not: more guaranteed below than above, or beyond a cap."""
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 
 from maitred.explain.importing.queues.draft import Draft, DraftQueue, Subject, written
@@ -11,20 +12,26 @@ def settle(draft: Draft) -> None:
     """Make it hold together. `draft` is a tree."""
     for queue in from_above(draft.queues):
         _within_caps(queue, draft)
+    below = by_parent(draft.queues)
     for queue in reversed([*from_above(draft.queues)]):
-        _covering(queue, draft)
+        _covering(queue, below.get(queue.name, []), draft)
+
+
+def by_parent(queues: Mapping[str, DraftQueue]) -> dict[str, list[DraftQueue]]:
+    found: dict[str, list[DraftQueue]] = {}
+    for queue in queues.values():
+        found.setdefault(queue.parent, []).append(queue)
+    return found
 
 
 def from_above(queues: Mapping[str, DraftQueue]) -> Iterator[DraftQueue]:
     """Every queue after the one above it; those aside that are above themselves."""
-    below: dict[str, list[DraftQueue]] = {}
-    for queue in queues.values():
-        below.setdefault(queue.parent, []).append(queue)
-    rest = below.pop("", [])
+    below = by_parent(queues)
+    rest = deque(below.get("", []))
     while rest:
-        queue = rest.pop(0)
+        queue = rest.popleft()
         yield queue
-        rest += below.pop(queue.name, [])
+        rest += below.get(queue.name, [])
 
 
 def _within_caps(queue: DraftQueue, draft: Draft) -> None:
@@ -62,13 +69,12 @@ def _chain(queue: DraftQueue | None, draft: Draft) -> Iterator[DraftQueue]:
         queue = draft.queues.get(queue.parent)
 
 
-def _covering(queue: DraftQueue, draft: Draft) -> None:
+def _covering(queue: DraftQueue, below: list[DraftQueue], draft: Draft) -> None:
     """What is guaranteed below a queue is guaranteed to it, so that nobody beside it takes it back."""
     for about, count in list(queue.guarantees.items()):
         whole = (about[0], EVERY_MODEL)
         if about != whole and whole in queue.guarantees:
             queue.guarantees[whole] = max(queue.guarantees[whole], count)
-    below = [one for one in draft.queues.values() if one.parent == queue.name]
     for about in dict.fromkeys(about for one in below for about in one.guarantees):
         if not any(resource == about[0] for resource, _ in queue.guarantees) and about not in queue.caps:
             continue  # it follows from what is guaranteed below
