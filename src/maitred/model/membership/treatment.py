@@ -136,7 +136,7 @@ KEYS_OF_OTHERS: tuple[KeyRow, ...] = (
         "kueue.x-k8s.io/",
         queue_name=approximated(
             "if Kueue runs beside maitred, Kueue admits the workload and maitred places it; without Kueue it "
-            "is only a name, and no quota is enforced"
+            "is the queue of the group, once the policy has one of this name"
         ),
         priority_class=ignored(
             "it orders the queues of Kueue; maitred goes by the PriorityClass of the pods"
