@@ -53,14 +53,26 @@ def why_not(override: Override, view: GroupView, snapshot: Snapshot) -> str:
 
 
 def asked_by(view: GroupView, snapshot: Snapshot) -> dict[str, int]:
-    """What all members ask for together: those that wait, that have places, and that come later."""
+    """What all members ask for together, of resources that pods request and of those that limits speak of:
+    those that wait, that have places, and that come later. A claim counts once, whoever shares it."""
+    book = snapshot.book
+    assert book is not None, "without queues nobody is lifted"
     later = () if view.later is None else view.later.shapes
     shapes = np.concatenate((view.shapes, view.running_shapes, np.array(later, dtype=np.int64)))
-    found = Counter[str]()
-    for shape, count in zip(*(part.tolist() for part in np.unique(shapes, return_counts=True)), strict=True):
-        for resource, amount in snapshot.needs[snapshot.shapes[shape].needs].requests:
-            found[resource] += amount * count
-    return dict(found)
+    requested, counted, claims = Counter[str](), Counter[str](), dict[str, list[int]]()
+    for number, members in zip(
+        *(part.tolist() for part in np.unique(shapes, return_counts=True)), strict=True
+    ):
+        shape = snapshot.shapes[number]
+        needs = snapshot.needs[shape.needs]
+        for resource, amount in needs.requests:
+            requested[resource] += amount * members
+        own = book.amounts_of(needs, shape.devices).tolist()
+        counted.update({name: n * members for name, n in zip(book.tree.resources, own, strict=True)})
+        claims |= {claim: amounts.tolist() for claim, amounts in book.shared_by(shape.devices)}
+    for amounts in claims.values():
+        counted.update(dict(zip(book.tree.resources, amounts, strict=True)))
+    return {**requested, **{name: amount for name, amount in counted.items() if amount}}
 
 
 @dataclass(frozen=True)
