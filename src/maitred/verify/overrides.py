@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from .case import Breach, Case, breach, seniority
+from .claimed import ClaimedDevices
 from .fields import Doc
 from .groups import Group
 from .membership import owners_of
@@ -41,8 +42,9 @@ class Lift:
 class Lifts:
     """All that a case knows of overrides."""
 
-    def __init__(self, case: Case) -> None:
-        self.case = case
+    def __init__(self, case: Case, claims: ClaimedDevices | None = None) -> None:
+        """Without `claims` it is known what there is, and not whom it lifts."""
+        self.case, self.claims = case, claims
 
     @cached_property
     def known(self) -> list[Lift]:
@@ -72,16 +74,26 @@ class Lifts:
             return None
         if found.uid and not any(found.uid in _uids(self.case, pod) for pod in group.members):
             return None
-        asks: dict[str, int] = {}
-        for pod in (*group.pending, *group.running):
-            for resource in self.case.policy.rights.resources & pod.requests.keys():
-                asks[resource] = asks.get(resource, 0) + pod.requests[resource]
+        asks = self._asks(group)
         grown = any(amount > found.asks.get(resource, 0) for resource, amount in asks.items())
         return None if grown else found
 
+    def _asks(self, group: Group) -> dict[str, int]:
+        """What its members ask for by now of what limits speak of; a claim that is shared counts once."""
+        assert self.claims is not None, "nobody is judged by requests alone"
+        found, shared = dict[str, int](), set[str]()
+        for pod in (*group.pending, *group.running):
+            counts = [(name, n) for asked, n in pod.requests.items() for name in self.claims.names(asked)]
+            for claim, devices in self.claims.of(pod):
+                counts += devices.items() if claim not in shared else ()
+                shared.add(claim)
+            for resource, amount in counts:
+                found[resource] = found.get(resource, 0) + amount
+        return found
+
 
 def judge_overrides(case: Case) -> Iterator[Breach]:
-    """The Plan forgets those that are over, and only those; receipts name those by which others had to go."""
+    """The Plan forgets those that are over, and only those."""
     lifts, said = Lifts(case), case.plan.doc("overrides")
     left, found = lifts.now, said.docs("overrides")
     if case.now is None:
@@ -93,7 +105,11 @@ def judge_overrides(case: Case) -> Iterator[Breach]:
         yield breach(LIMITS, WHO, "are to be written down anew, and none is over")
     elif [one.raw for one in found] != [one.raw.raw for one in left]:
         yield breach(LIMITS, WHO, "to be remembered are not those that are granted and not over")
-    for eviction in case.evictions:
+
+
+def judge_notes(case: Case, lifts: Lifts) -> Iterator[Breach]:
+    """Receipts name the override of the group that others leave for, and none that there is not."""
+    for eviction in case.evictions if case.now is not None else ():
         group = next((one for one in case.groups if one.key == eviction.preemptor), None)
         lift = None if group is None else lifts.of(group)
         note = eviction.receipt.doc("override")
