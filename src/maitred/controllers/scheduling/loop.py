@@ -38,8 +38,9 @@ from maitred.decide.cycle import run
 from maitred.decide.scope import Scope
 from maitred.decide.verdicts import Verdicts
 from maitred.model.plan import Bind, ClaimAllocation, GroupVerdict, Plan
-from maitred.model.policy import NO_LIMIT, Policy
+from maitred.model.policy import Policy
 from maitred.model.rotation import Rotation
+from maitred.model.setting import NO_LIMIT
 
 if TYPE_CHECKING:
     from maitred.controllers.scheduling.tracing import Tracing
