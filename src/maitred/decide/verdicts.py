@@ -83,6 +83,7 @@ class Verdicts:
             usage=self.record.usage.memory,
             drains=tuple(self.record.maintenance.decisions()),
             taints=self.record.healing.taints,
+            deadlines=self.record.limits.deadlines,
             wake_at=self._wake_at(),
             search_exhausted=self.exhausted,
             warnings=tuple(sorted(warnings.union(promises.warnings(), self.record.maintenance.warnings()))),
@@ -90,7 +91,9 @@ class Verdicts:
 
     def _wake_at(self) -> str | None:
         healing, promises = self.record.healing.wake_at, self.record.promises.wake_at
-        others = (promises, self.record.maintenance.wake_at, self.record.usage.wake_at)
+        seated = (group.ask.account for group in self.record.groups if group.seated)
+        limits = self.record.limits.wake_at(seated)
+        others = (promises, self.record.maintenance.wake_at, self.record.usage.wake_at, limits)
         times = [one for one in others if one is not None]
         times += [] if healing is None else [round(healing.timestamp() * 1000)]
         return not_before(min(times)) if times else None

@@ -28,6 +28,8 @@ EXPECTED_RUNTIME, MAX_RUNTIME = "maitred.dev/expected-runtime", "maitred.dev/max
 KUEUE_LIMIT, SLINKY_LIMIT = "kueue.x-k8s.io/max-exec-time-seconds", "slurmjob.slinky.slurm.net/timelimit"
 FOREIGN_LIMITS = {KUEUE_LIMIT: ("seconds", 1_000), SLINKY_LIMIT: ("minutes", 60_000)}
 """What others call our limit: whole numbers of this unit, and how many milliseconds it has."""
+SET_DEADLINE = "maitred.dev/set-deadline"
+"""On a Job: the `activeDeadlineSeconds` that we have set. Where it is another by now, somebody else has."""
 LIMIT_MARKS = (MAX_RUNTIME, *FOREIGN_LIMITS)
 """Where a run-time limit is asked for; of those on one object, the first counts."""
 MOST_DIGITS = 10
@@ -229,6 +231,11 @@ def can_be_ended(job: Job, one_gang: bool) -> bool:
     ours = job.metadata.namespace not in SYSTEM_NAMESPACES
     managed = job.spec.managed_by in ("", JOB_CONTROLLER)
     return ours and managed and at_once and (one_gang or pods == 1)
+
+
+def is_set_by_us(job: Job) -> bool:
+    said = job.metadata.annotations.get(SET_DEADLINE)
+    return said is not None and said == str(job.spec.active_deadline_seconds)
 
 
 # -- when it ends ------------------------------------------------------------------------------------------
