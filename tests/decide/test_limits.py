@@ -162,8 +162,8 @@ def test_a_job_that_waits_is_told_that_its_clock_runs() -> None:
     plan = decide([b.node("n1"), full, two_hours, *pods(on=None)], None, NOON)
     (first, *_) = plan["groups"][0]["blockers"]
     assert first["message"].endswith(
-        "; its Job ends at 2026-01-31T13:00:00Z, started or not, because activeDeadlineSeconds counts while it "
-        "waits; set maitred.dev/max-runtime instead, or suspend the Job until there is room"
+        "; its Job ends at 2026-01-31T13:00:00Z, started or not, because activeDeadlineSeconds counts while "
+        "it waits; set maitred.dev/max-runtime instead, or suspend the Job until there is room"
     )
     assert first["detail"]["deadline"] == "2026-01-31T13:00:00Z"
     two_hours["metadata"]["annotations"] = {"maitred.dev/expected-runtime": "90m"}

@@ -332,7 +332,8 @@ def with_deadline(blockers: tuple[Blocker, ...], runtime: Runtime) -> tuple[Bloc
         return blockers
     first, *others = blockers
     said: dict[str, object] = {"deadline": moment(deadline // 1000)}
-    words = f"its Job ends at {said['deadline']}, started or not, because activeDeadlineSeconds counts while it waits"
+    words = f"its Job ends at {said['deadline']}, started or not, "
+    words += "because activeDeadlineSeconds counts while it waits"
     if runtime.expected is not None:
         said["startBy"] = moment((deadline - runtime.expected) // 1000)
         words += f": to run for {written(runtime.expected)} it must start by {said['startBy']}"
