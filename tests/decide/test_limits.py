@@ -77,15 +77,16 @@ def test_members_that_are_made_anew_do_not_begin_anew() -> None:
 
 def test_a_deadline_of_ours_is_taken_back_where_the_group_waits_again() -> None:
     waits = pods(on=None)
-    ours = job(marks={SET_DEADLINE: "900"}, activeDeadlineSeconds=900)
+    soon = str(5 * HOUR)
+    ours = job(marks={SET_DEADLINE: soon}, activeDeadlineSeconds=5 * HOUR)
     full = b.pod("full", cpu=8, node="n1", priority=9)
     assert deadlines(policy(), full, ours, *waits) == {"default/j": None}
-    theirs = job(marks={SET_DEADLINE: "900"}, activeDeadlineSeconds=800)
+    theirs = job(marks={SET_DEADLINE: soon}, activeDeadlineSeconds=6 * HOUR)
     assert deadlines(policy(), full, theirs, *waits) == {}
     over = job(marks={SET_DEADLINE: "900"}, activeDeadlineSeconds=900)
-    over["status"]["conditions"] = [{"type": "Failed", "status": "True"}]
-    assert deadlines(policy(), full, over) == {}
-    suspended = job(marks={SET_DEADLINE: "900"}, started=None, activeDeadlineSeconds=900, suspend=True)
+    assert deadlines(policy(), full, over, *waits) == {}, "Kubernetes ends it by now"
+    assert deadlines(policy(), full, ours) == {}, "none of its pods waits"
+    suspended = job(marks={SET_DEADLINE: soon}, activeDeadlineSeconds=5 * HOUR, suspend=True)
     assert deadlines(policy(), full, suspended) == {}
 
 
