@@ -15,6 +15,7 @@ from .groups import Group
 from .healing import judge_healing
 from .holds import judge_holds
 from .impossible import judge_impossible
+from .limits import judge_deadlines
 from .need import judge_need
 from .nominations import judge_nominations
 from .objects import Node
@@ -66,6 +67,7 @@ def verify(
         *judge_spares(case),
         *judge_rights(case),
         *judge_usage(case),
+        *judge_deadlines(case),
     }
     found |= {*judge_receipts(case), *judge_silence(case), *judge_impossible(case), *judge_parts(case)}
     return sorted(found)
