@@ -29,7 +29,7 @@ def marks(draw: st.DrawFn) -> Obj:
     asked = draw(
         st.fixed_dictionaries({}, optional={MAX_RUNTIME: said, KUEUE_LIMIT: numbers, SLINKY_LIMIT: numbers})
     )
-    noted = draw(st.none() | st.integers(1, 100_000))
+    noted = draw(st.none() | st.integers(1, 300_000))
     queue = draw(st.sampled_from(["mine", "yours", ""]))
     note = {} if noted is None else {SET_DEADLINE: str(noted)}
     return {**asked, **note, **({"maitred.dev/queue": queue} if queue else {})}
@@ -38,27 +38,29 @@ def marks(draw: st.DrawFn) -> Obj:
 @st.composite
 def workloads(draw: st.DrawFn, name: str) -> list[Obj]:
     size = draw(st.integers(1, 3))
-    completions = draw(st.sampled_from([None, size, size + 2]))
+    completions = draw(st.sampled_from([size, size, size, None, size + 2]))
     spec: Obj = {"parallelism": size, **({} if completions is None else {"completions": completions})}
-    if completions == size and draw(st.booleans()):
-        spec["completionMode"] = "Indexed"
+    if completions == size:
+        spec["completionMode"] = draw(st.sampled_from(["Indexed", "Indexed", "Indexed", "NonIndexed"]))
     about = draw(marks())
-    own = draw(st.sampled_from(["none", "ours", "any"]))
+    own = draw(st.sampled_from(["none", "none", "ours", "any"]))
     if own != "none":
-        note = about.get(SET_DEADLINE, "77")
-        spec["activeDeadlineSeconds"] = int(note) if own == "ours" else draw(st.integers(1, 100_000))
+        spec["activeDeadlineSeconds"] = draw(st.integers(1, 100_000))
+    if own == "ours":
+        about[SET_DEADLINE] = str(spec["activeDeadlineSeconds"])
     job = b.owner_object("batch/v1", "Job", name, "default", spec, annotations=about)
-    begun = draw(st.integers(0, 600))
-    job["status"] = {"startTime": ago(begun)} if draw(st.booleans()) or begun else {}
+    begun = draw(st.integers(1, 600))
+    places = draw(st.sampled_from([["n1"], [None], ["n1"], [None], ["n1", None]]))
+    job["status"] = {"startTime": ago(begun)} if draw(st.integers(0, 5)) else {}
     found = [job]
     for index in range(size):
-        own_marks = draw(st.just({}) | st.fixed_dictionaries({MAX_RUNTIME: said}))
-        node = draw(st.sampled_from(["n1", "n1", None]))
+        own_marks = draw(st.sampled_from([{}, {}, {MAX_RUNTIME: draw(said)}]))
+        node = draw(st.sampled_from(places))
         labels = {"batch.kubernetes.io/job-completion-index": str(index)}
         pod = b.pod(
             f"{name}-{index}", cpu=1, owner=f"Job/{name}", labels=labels, annotations=own_marks, node=node
         )
-        if node is not None and draw(st.booleans()):
+        if node is not None and draw(st.integers(0, 3)):
             pod["status"]["startTime"] = ago(draw(st.integers(0, begun)))
         found.append(pod)
     return found
@@ -67,7 +69,7 @@ def workloads(draw: st.DrawFn, name: str) -> list[Obj]:
 @st.composite
 def policies(draw: st.DrawFn) -> Obj:
     def terms() -> Obj:
-        return {"default": draw(spans), "most": draw(spans), "enforce": draw(st.booleans())}
+        return {"default": draw(spans), "most": draw(spans), "enforce": draw(st.integers(0, 3)) > 0}
 
     parents = {"mine": "top", "yours": "top"}
     return {"queues": [{"name": q, "parent": parents.get(q, ""), "runtime": terms()} for q in QUEUES]}
