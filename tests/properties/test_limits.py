@@ -42,14 +42,13 @@ def workloads(draw: st.DrawFn, name: str) -> list[Obj]:
     spec: Obj = {"parallelism": size, **({} if completions is None else {"completions": completions})}
     if completions == size:
         spec["completionMode"] = draw(st.sampled_from(["Indexed", "Indexed", "Indexed", "NonIndexed"]))
-    about = draw(marks())
+    about, begun = draw(marks()), draw(st.integers(1, 600))
     own = draw(st.sampled_from(["none", "none", "ours", "any"]))
     if own != "none":
-        spec["activeDeadlineSeconds"] = draw(st.integers(1, 100_000))
+        spec["activeDeadlineSeconds"] = draw(st.integers(1, 100_000)) + draw(st.sampled_from([0, 60 * begun]))
     if own == "ours":
         about[SET_DEADLINE] = str(spec["activeDeadlineSeconds"])
     job = b.owner_object("batch/v1", "Job", name, "default", spec, annotations=about)
-    begun = draw(st.integers(1, 600))
     places = draw(st.sampled_from([["n1"], [None], ["n1"], [None], ["n1", None]]))
     job["status"] = {"startTime": ago(begun)} if draw(st.integers(0, 5)) else {}
     found = [job]
