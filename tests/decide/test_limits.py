@@ -173,7 +173,9 @@ def test_who_gets_places_now_is_looked_at_soon() -> None:
 
 
 def verdict(policy: Obj, *objects: Obj) -> tuple[str, str]:
-    (found,) = decide([b.node("n1"), *objects], policy, NOON)["groups"]
+    plan = decide([b.node("n1"), *objects], policy, NOON)
+    assert judged(plan, policy, *objects) == []
+    (found,) = plan["groups"]
     return found["verdict"], " ".join(one["message"] for one in found["blockers"])
 
 
@@ -208,6 +210,16 @@ def test_a_job_that_waits_is_told_that_its_clock_runs() -> None:
     suspended = job(started=None, activeDeadlineSeconds=2 * HOUR)
     plan = decide([b.node("n1"), full, suspended, *pods(on=None)], None, NOON)
     assert "activeDeadlineSeconds" not in plan["groups"][0]["blockers"][0]["message"]
+
+
+def test_verify_finds_groups_that_are_placed_although_they_ask_for_too_much() -> None:
+    asks = [job(marks={MAX_RUNTIME: "25h"}), *pods(on=None)]
+    plan = decide([b.node("n1"), *asks], None, NOON)
+    found = judged(plan, policy(most="1d", enforce=False), *asks)
+    assert found == ["gets places, and asks for a longer run time than its queue allows"]
+    fits = decide([b.node("n1"), *asks], policy(most="1d"), NOON)
+    (fault,) = judged(fits, policy(most="26h"), *asks)
+    assert fault == "Invalid, but nothing in the objects makes it so"
 
 
 @pytest.mark.parametrize("absurd", ["-5h", "0", "9" * 40, "1e6h", "soon", "inf"])

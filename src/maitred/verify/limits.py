@@ -113,10 +113,8 @@ def _limit(case: Case, books: Books, group: Group, here: list[Pod]) -> int | Non
     queue, rights = books.queue(here[0]), case.policy.rights
     if not queue or not any(rights.queues[name].enforces for name in rights.chain(queue)):
         return None
-    asked = [_asked(case, group, pod) for pod in members]
-    known = [one for one in asked if one is not None]
-    default, most = _terms(rights, queue)
-    limit = max(known) if known and len(known) == len(asked) else default
+    asked, (default, most) = asked_by(case, group), _terms(rights, queue)
+    limit = default if asked is None else asked
     return most if limit is None else limit if most is None else min(limit, most)
 
 
@@ -128,8 +126,15 @@ def _terms(rights: Rights, queue: str) -> tuple[int | None, int | None]:
     return defaults[-1] if defaults else None, min(longest, default=None)
 
 
-def _asked(case: Case, group: Group, pod: Pod) -> int | None:
-    for marks in places_of(pod, group.key, case.cluster):
+def asked_by(case: Case, group: Group) -> int | None:
+    """The longest limit that a member asks for, if all of them ask for one."""
+    asked = [_asked(case, pod) for pod in group.members if not pod.finished]
+    known = [one for one in asked if one is not None]
+    return max(known) if known and len(known) == len(asked) else None
+
+
+def _asked(case: Case, pod: Pod) -> int | None:
+    for marks in places_of(pod, case.leaf_of[pod.key].key, case.cluster):
         for key in (MAX_RUNTIME, *UNITS):
             if (span := _span(key, marks.get(key, ""))) is not None:
                 return span

@@ -59,6 +59,8 @@ class QueueRule:
     longest: int | None = None
     """and how long any of them does at most."""
     enforces: bool = False
+    is_selective: bool = False
+    """It says who may use it, or at which priority."""
 
 
 @dataclass(frozen=True)
@@ -199,6 +201,7 @@ def _rule(doc: Doc) -> QueueRule:
         default_span=_span(doc.doc("runtime"), "default"),
         longest=_span(doc.doc("runtime"), "most"),
         enforces=doc.doc("runtime").flag("enforce"),
+        is_selective=doc.given("namespaces") or doc.given("priorities"),
     )
 
 
