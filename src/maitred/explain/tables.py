@@ -162,8 +162,13 @@ def seats(plan: Plan, width: int | None) -> Iterator[Text]:
 
 def deadline_rows(plan: Plan) -> Iterator[Sequence[Cell]]:
     for one in plan.deadlines:
-        words = f"ends at {one.ends}, by the run-time limit of {one.group} ({one.said})"
-        yield one.job, words if one.seconds is not None else "has none any more: it waits for places again"
+        whose = one.said if "/" in one.said else f"queue {one.said}"
+        words = f"ends at {one.ends}, by the run-time limit of {one.group} ({whose})"
+        yield (
+            "",
+            one.job,
+            words if one.seconds is not None else "has none any more: it waits for places again",
+        )
 
 
 def seat_rows(binds: Iterable[Bind]) -> Iterator[Sequence[Cell]]:
