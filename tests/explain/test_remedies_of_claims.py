@@ -175,6 +175,29 @@ def test_no_class_of_another_driver_is_offered() -> None:
     assert "deviceClass" not in offers(wanted(1), nics)
 
 
+# -- more nodes ----------------------------------------------------------------------------------------------
+
+
+def test_a_node_to_add_has_as_many_devices_as_cards() -> None:
+    """The halves that a card can be cut into are no devices beside it."""
+    whole, half = ({"gpu": {"slots": slots}} for slots in ("2", "1"))
+    parts = [device("whole", counters=whole), *(device(f"half-{n}", counters=half) for n in range(2))]
+    two = [
+        pod_group("crew", 2),
+        *pods("crew", 2, group="crew", spec={"resourceClaims": [use("gpus", template="t")]}),
+    ]
+    spec = claim_spec(exactly("gpu", wish("gpu", 1, f'!("size" in device.attributes["{GPU}"])')))
+    pool = resource_slice("n1", GPU, parts, node="n1", counters={"gpu": {"slots": "2"}})
+    for one in parts[1:]:
+        one["attributes"] = {"size": {"string": "half"}}
+    objects = [*CLASSES, node("n1"), pool, claim_template("t", spec), *two]
+    plan = remedied(objects)
+    check_remedies(objects, plan)
+    (entry,) = plan["groups"]
+    found = {one["detail"]["kind"]: one for one in entry["remedies"]}["nodes"]
+    assert found["change"].startswith(f"add 1 node like n1 (1 device of {GPU}, ")
+
+
 # -- a resource that a class serves --------------------------------------------------------------------------
 
 
