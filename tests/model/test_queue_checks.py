@@ -5,7 +5,7 @@ import pytest
 from maitred.model.manifest import InputError, read_policy
 from maitred.model.manifest.errors import FieldError
 from maitred.model.manifest.queue_checks import check_queues
-from maitred.model.policy import FairShare
+from maitred.model.policy import FairShare, Prices
 from maitred.model.queues import Queue
 
 GPU = "nvidia.com/gpu"
@@ -187,7 +187,7 @@ def test_a_tree_has_eight_levels_at_most() -> None:
 
 def test_there_are_ten_thousand_queues_at_most() -> None:
     rows = [Queue(name=f"q{number}") for number in range(10_001)]
-    check_queues(rows[:-1], FairShare(), "priority")
+    check_queues(rows[:-1], FairShare(), "priority", Prices())
     with pytest.raises(FieldError) as caught:
-        check_queues(rows, FairShare(), "priority")
+        check_queues(rows, FairShare(), "priority", Prices())
     assert (caught.value.field, caught.value.what) == ("queues", "has 10001 queues; 10000 are allowed")

@@ -30,6 +30,7 @@ from maitred.model.objects import Namespace, Object
 from maitred.model.operators.kueue import KueueWorkload
 from maitred.model.policy import Workloads
 from maitred.model.priority import PriorityClass
+from maitred.model.spending import BUDGETS, SpendingMemory, spending_of
 from maitred.model.suspending import TopOwner
 from maitred.model.usage import USAGE, UsageMemory, usage_of
 
@@ -80,6 +81,7 @@ class StateQuestions:
         self._pods = PodTable(self._tables, self._settling, self._trees, self.news, ends, waits_for_owners)
         self.group_makers = GroupMakers()
         self._health, self._usage = MemoryReader(MEMORY, memory_of), MemoryReader(USAGE, usage_of)
+        self._spending = MemoryReader(BUDGETS, spending_of)
 
     @property
     def version(self) -> int:
@@ -182,6 +184,11 @@ class StateQuestions:
         """What is remembered of what queues use."""
         return self._usage.of(self._tables[MemoryObject])[0]
 
+    @property
+    def spending(self) -> SpendingMemory:
+        """What is remembered of what queues have spent."""
+        return self._spending.of(self._tables[MemoryObject])[0]
+
     # -- everything ------------------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
@@ -216,6 +223,8 @@ class StateQuestions:
             memory=memory,
             usage=self.usage,
             unread_usage=self._usage.of(tables[MemoryObject])[1],
+            spending=self.spending,
+            unread_spending=self._spending.of(tables[MemoryObject])[1],
             drains=drains,
             unread_drains=unread_drains,
             drained=drained,

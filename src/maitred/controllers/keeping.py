@@ -18,6 +18,7 @@ from maitred.kube.shared_record import NO_RECORD, RecordVersion, SharedRecord, v
 from maitred.kube.wire import ConfigMap
 from maitred.model.memory import CONTENT, HOME, MEMORY, NO_MEMORY, HealthMemory, MemoryObject, memory_of
 from maitred.model.meta import ObjectMeta
+from maitred.model.spending import BUDGETS, NO_SPENDING, SpendingMemory, spending_of
 from maitred.model.usage import NO_USAGE, USAGE, UsageMemory, usage_of
 
 log = logging.getLogger(__name__)
@@ -46,6 +47,14 @@ HEALTH: MemoryKind[HealthMemory] = MemoryKind(
 )
 USE: MemoryKind[UsageMemory] = MemoryKind(
     "usage", USAGE, "use", NO_USAGE, lambda kept: usage_of(kept)[0], lambda state: state.usage
+)
+SPENDING: MemoryKind[SpendingMemory] = MemoryKind(
+    "budgets",
+    BUDGETS,
+    "budgets",
+    NO_SPENDING,
+    lambda kept: spending_of(kept)[0],
+    lambda state: state.spending,
 )
 
 

@@ -19,7 +19,6 @@ from collections.abc import Hashable, Mapping, Set
 from datetime import datetime
 from functools import cached_property
 
-from maitred.cluster.queues.book import in_queues
 from maitred.cluster.snapshot import Snapshot
 from maitred.decide.agenda import (
     HEALED,
@@ -37,6 +36,7 @@ from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.budget import AGAIN, BudgetLevel, namespace_of
 from maitred.decide.maintenance.movers import LeavingUnit
 from maitred.decide.preemption.promises import Promise
+from maitred.decide.queues.budgets import entered
 from maitred.decide.queues.turns import QueueAgenda
 from maitred.decide.ranks import RankOrder
 from maitred.decide.record import CycleRecord, TriedGroup
@@ -63,7 +63,7 @@ def run(
     known: KnownResults = NOTHING_KNOWN,
 ) -> CycleRecord:
     """The record of the cycle: all seats are final, nothing is explained yet."""
-    record = CycleRecord(in_queues(snapshot, policy, scope.scheduler), policy, now, scope)
+    record = CycleRecord(entered(snapshot, policy, now, scope.scheduler), policy, now, scope)
     _Cycle(record, known).run()
     return record
 

@@ -30,7 +30,7 @@ from maitred.decide.levels import known_levels
 from maitred.decide.maintenance.deciding import Maintenance
 from maitred.decide.maintenance.movers import LeavingUnit
 from maitred.decide.preemption.promises import Preemptor, Promises
-from maitred.decide.queues.past_use import settle
+from maitred.decide.queues import budgets, past_use
 from maitred.decide.queues.turns import asked, branches_of, no_share
 from maitred.decide.ranks import RankOrder
 from maitred.decide.scope import Scope
@@ -38,6 +38,7 @@ from maitred.decide.screen import Screening, screen
 from maitred.model.duration import milliseconds
 from maitred.model.plan import Blocker, Verdict
 from maitred.model.policy import Policy, preempts
+from maitred.model.spending import SETTLED_EVERY
 
 NEVER_YET = -1
 
@@ -213,7 +214,8 @@ class CycleRecord:
         """The cluster with all that the cycle has given away so far."""
         self.promises = Promises(snapshot, self.context, now, self.room_kept_until)
         self.healing = heal(snapshot, policy, now, scope.scheduler)
-        self.usage = settle(snapshot, policy, now)
+        self.usage = past_use.settle(snapshot, policy, now)
+        self.budgets = budgets.settle(snapshot, policy, now)
         self.maintenance = Maintenance(snapshot, self.context, now, self.promises, scope.scheduler)
         self.spares = spare_nodes(self.trial, policy, self._lent_to)
         """The rows of nodes that are kept free for repairs."""
@@ -250,6 +252,14 @@ class CycleRecord:
     def held_until(self, group: str) -> datetime | None:
         """How long room is kept for a group that has lost members, or was told to leave its nodes."""
         return self.healing.held_until.get(group) or self.maintenance.held_until.get(group)
+
+    @property
+    def budgets_wake_at(self) -> int | None:
+        """When to look again at what queues spend: soon, also if somebody has only now got seats."""
+        use, at = self.trial.queues, self.budgets.wake_at
+        begun = use is not None and bool(use.committed.any())
+        soon = round(self.now.timestamp() * 1000) + SETTLED_EVERY
+        return min(at, soon) if begun and at is not None else at
 
     def room_kept_until(self, view: GroupView) -> float:
         """In seconds since 1970; infinity where it is not known when that began."""

@@ -69,7 +69,7 @@ class Verdicts:
         groups, promises = self.record.groups, self.record.promises
         verdicts = self._verdicts()
         warnings = {warning for group in groups for warning in group.view.group.warnings}
-        warnings.update(filter(None, [self.record.usage.warning]))
+        warnings.update(filter(None, [self.record.usage.warning]), self.record.budgets.warnings)
         return Plan(
             binds=tuple(chain.from_iterable(self._binds(group, group.seated) for group in groups)),
             nominations=tuple(chain.from_iterable(self._binds(group, group.promised) for group in groups)),
@@ -81,6 +81,7 @@ class Verdicts:
             healing=self.record.healing.decisions,
             memory=self.record.healing.memory,
             usage=self.record.usage.memory,
+            budgets=self.record.budgets.memory,
             drains=tuple(self.record.maintenance.decisions()),
             taints=self.record.healing.taints,
             wake_at=self._wake_at(),
@@ -90,7 +91,8 @@ class Verdicts:
 
     def _wake_at(self) -> str | None:
         healing, promises = self.record.healing.wake_at, self.record.promises.wake_at
-        others = (promises, self.record.maintenance.wake_at, self.record.usage.wake_at)
+        memories = (self.record.usage.wake_at, self.record.budgets_wake_at)
+        others = (promises, self.record.maintenance.wake_at, *memories)
         times = [one for one in others if one is not None]
         times += [] if healing is None else [round(healing.timestamp() * 1000)]
         return not_before(min(times)) if times else None

@@ -10,6 +10,7 @@ from maitred.model.healing import FailureRule
 from maitred.model.memory import HealthMemory
 from maitred.model.meta import Lean
 from maitred.model.policy import API_VERSION
+from maitred.model.spending import SpendingMemory
 from maitred.model.usage import UsageMemory
 from maitred.model.words import counted
 
@@ -272,6 +273,8 @@ class Plan(Record, frozen=True):
     """What is to be remembered of failures from now on; None if nothing of that has changed."""
     usage: UsageMemory | None = None
     """What is to be remembered of what queues use; None if nothing of that is to be written down."""
+    budgets: SpendingMemory | None = None
+    """What is to be remembered of what queues spend; None if nothing of that is to be written down."""
     taints: tuple[NodeTaint, ...] = ()
     """Lemons to taint, and nodes that are none any more."""
     drains: tuple[DrainDecision, ...] = ()

@@ -18,14 +18,18 @@ from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Codes, Ints, NodeView
 from maitred.cluster.queues.tree import TOP, Bounds, QueueTree
 from maitred.cluster.snapshot import GroupView, Snapshot
+from maitred.model.duration import LONGEST
 from maitred.model.needs import Needs
 from maitred.model.policy import Policy, device_model, matches_model
 from maitred.model.queues import EVERY_MODEL, Payer, named_queue
+from maitred.model.runtime import Runtime
 from maitred.model.selector import matches, selector_of
 
 Floats = NDArray[np.float64]
 
 NO_QUEUE = -1
+RENEWED_EVERY = 3_600_000
+"""In milliseconds: a group of which nobody says how long it runs pays for an hour, and then for the next."""
 SHARE_DIGITS = 9
 
 
@@ -46,6 +50,8 @@ class QueueAccount:
     be a way past the limits of users."""
     rows: Rows
     """Where it counts."""
+    span: int = 0
+    """How long groups on it could have what they get, in milliseconds, if a budget pays for it."""
 
 
 OUTSIDE = QueueAccount(NO_QUEUE, "", np.zeros(1, dtype=np.intp))
@@ -65,7 +71,7 @@ class QueueBook:
         self.accounts = [OUTSIDE]
         self.height = 1 + len(self.tree)
         """How many rows there are by now."""
-        self._account_of: dict[tuple[int, str], int] = {}
+        self._account_of: dict[tuple[int, str, int], int] = {}
         self._row_of_user: dict[tuple[int, str], int] = {}
         self._not_lent: dict[tuple[int, ...], list[Limit]] = {}
 
@@ -91,7 +97,7 @@ class QueueBook:
             return self
         other = QueueBook(snapshot, self.policy, self.scheduler)
         for account in self.accounts[1:]:
-            other._number_of(account.queue, account.user)
+            other._number_of(account.queue, account.user, account.span)
         return other
 
     # -- who is in which queue -------------------------------------------------------------------------
@@ -102,21 +108,29 @@ class QueueBook:
 
     def account_of(self, view: GroupView) -> int:
         ours = self.scheduler is None or self.scheduler in view.schedulers
-        return self.account(view.payer) if ours else NO_ACCOUNT
+        queue = self.queue_of(view.payer) if ours else NO_QUEUE
+        if queue == NO_QUEUE:
+            return NO_ACCOUNT
+        span = self.span(view.runtime, queue) if self.tree.has_budget[queue] else 0
+        return self._number_of(queue, view.payer.user, span)
+
+    def span(self, runtime: Runtime, queue: int) -> int:
+        """How long a group of a queue could run, in milliseconds; it pays for so long from the start."""
+        return RENEWED_EVERY if runtime.limit is None else min(runtime.limit, LONGEST)
 
     def account(self, payer: Payer) -> int:
         """The number of the account on which such pods run; NO_ACCOUNT if they are in no queue."""
         queue = self.queue_of(payer)
-        return NO_ACCOUNT if queue == NO_QUEUE else self._number_of(queue, payer.user)
+        return NO_ACCOUNT if queue == NO_QUEUE else self._number_of(queue, payer.user, 0)
 
-    def _number_of(self, queue: int, user: str) -> int:
-        known = self._account_of.get((queue, user))
+    def _number_of(self, queue: int, user: str, span: int) -> int:
+        known = self._account_of.get((queue, user, span))
         if known is None:
-            known = self._account_of[queue, user] = len(self.accounts)
-            self.accounts.append(self._opened(queue, user))
+            known = self._account_of[queue, user, span] = len(self.accounts)
+            self.accounts.append(self._opened(queue, user, span))
         return known
 
-    def _opened(self, queue: int, user: str) -> QueueAccount:
+    def _opened(self, queue: int, user: str, span: int) -> QueueAccount:
         chain = self.tree.chain[queue]
         rows = [0, *map(self.row, chain)]
         limited = (one for one in chain if any(b.per_user is not None for b in self.tree.bounds[one]))
@@ -126,7 +140,7 @@ class QueueBook:
                 place = self._row_of_user[one, user] = self.height
                 self.height += 1
             rows.append(place)
-        return QueueAccount(queue, user, np.array(rows, dtype=np.intp))
+        return QueueAccount(queue, user, np.array(rows, dtype=np.intp), span)
 
     def row_of_user(self, queue: int, user: str) -> int | None:
         return self._row_of_user.get((queue, user))
