@@ -8,6 +8,7 @@ import pytest
 from maitred.kube.client import Client
 from maitred.kube.errors import ApiError
 from maitred.kube.resources import JOBS
+from maitred.model.runtime import SET_DEADLINE
 from maitred.model.suspension import SUSPENDED
 from maitred.sandbox.users import MAITRED
 from tests.attacks.harness import Ground
@@ -21,7 +22,15 @@ NUMBERS = count(100)
 
 REFUSED: dict[str, tuple[Json, str]] = {
     "its size": ({"spec": {"parallelism": 3}}, "may change spec.suspend"),
-    "its deadline": ({"spec": {"activeDeadlineSeconds": 1}}, "may change spec.suspend"),
+    "its deadline, and does not say so": ({"spec": {"activeDeadlineSeconds": 1}}, SET_DEADLINE),
+    "its deadline, to a later one": (
+        {"spec": {"activeDeadlineSeconds": 99}, "metadata": {"annotations": {SET_DEADLINE: "99"}}},
+        SET_DEADLINE,
+    ),
+    "a deadline that is its user's": (
+        {"spec": {"activeDeadlineSeconds": None}, "metadata": {"annotations": {SET_DEADLINE: None}}},
+        SET_DEADLINE,
+    ),
     "its history": ({"spec": {"ttlSecondsAfterFinished": 0}}, "may change spec.suspend"),
     "where it runs": (
         {"spec": {"suspend": True, "template": {"spec": {"nodeSelector": {"a": "b"}}}}},

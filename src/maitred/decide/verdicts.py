@@ -84,6 +84,7 @@ class Verdicts:
             budgets=self.record.budgets.memory,
             drains=tuple(self.record.maintenance.decisions()),
             taints=self.record.healing.taints,
+            deadlines=self.record.limits.deadlines,
             wake_at=self._wake_at(),
             search_exhausted=self.exhausted,
             warnings=tuple(sorted(warnings.union(promises.warnings(), self.record.maintenance.warnings()))),
@@ -91,8 +92,10 @@ class Verdicts:
 
     def _wake_at(self) -> str | None:
         healing, promises = self.record.healing.wake_at, self.record.promises.wake_at
+        seated = (group.ask.account for group in self.record.groups if group.seated)
+        limits = self.record.limits.wake_at(seated)
         memories = (self.record.usage.wake_at, self.record.budgets_wake_at)
-        others = (promises, self.record.maintenance.wake_at, *memories)
+        others = (promises, self.record.maintenance.wake_at, *memories, limits)
         times = [one for one in others if one is not None]
         times += [] if healing is None else [round(healing.timestamp() * 1000)]
         return not_before(min(times)) if times else None

@@ -13,7 +13,7 @@ from maitred.model.meta import Lean
 from maitred.model.periods import Period
 from maitred.model.pod import Quantity
 from maitred.model.selector import LabelSelector
-from maitred.model.setting import Setting
+from maitred.model.setting import NO_LIMIT, Setting
 
 QUEUE, USER = "maitred.dev/queue", "maitred.dev/user"
 DEVICE_MODELS, ANY_MODEL, SAME_MODEL = "maitred.dev/device-models", "any", "same"
@@ -60,6 +60,17 @@ class QueueBudget(Setting, frozen=True):
         return (self.device_hours if self.money is None else self.money) or 0.0
 
 
+class QueueRuntime(Setting, frozen=True):
+    """What a queue says of how long its groups may run. Durations, or `none`."""
+
+    default: str = NO_LIMIT
+    """The limit of groups that ask for none."""
+    most: str = NO_LIMIT
+    """Groups that ask for more may not be in the queue."""
+    enforce: bool = False
+    """Whether limits end groups, by the deadlines of their Jobs; otherwise they are estimates."""
+
+
 class Queue(Setting, frozen=True):
     name: str
     parent: str = ""
@@ -78,6 +89,7 @@ class Queue(Setting, frozen=True):
     """How long a group that has borrowed runs before others may reclaim what it has."""
     budget: QueueBudget | None = None
     """What it may spend, with all queues below it; None: as much as it can."""
+    runtime: QueueRuntime = QueueRuntime()
 
 
 class Payer(Lean, frozen=True):

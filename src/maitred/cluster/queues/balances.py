@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from maitred.cluster.nodes import Ints
-from maitred.cluster.queues.book import Floats, QueueBook
+from maitred.cluster.queues.book import Floats, QueueAccount, QueueBook
 from maitred.cluster.queues.tree import QueueTree
 from maitred.model.needs import Needs
 from maitred.model.policy import Policy, is_device, price_of
@@ -49,10 +49,14 @@ class Balances:
         places = {queue: row for row, queue in enumerate(self.queues)}
         return np.array([places[queue] for queue in chain if queue in places], dtype=np.int64)
 
-    def hours(self, rows: Ints, span: int) -> Floats:
-        """How much of so long a time, from now on, is in each of the periods."""
+    def hours(self, rows: Ints, account: QueueAccount) -> Floats:
+        """How much of the time, from now on, that groups on an account could have devices is in each of the
+        periods."""
+        until = self.now + account.span
+        if account.deadline is not None and account.deadline > self.now:
+            until = min(until, account.deadline)
         starts, ends = np.maximum(self.bounds[rows, :-1], self.now), self.bounds[rows, 1:]
-        found: Floats = np.clip(np.minimum(ends, self.now + span) - starts, 0, None) / HOUR
+        found: Floats = np.clip(np.minimum(ends, until) - starts, 0, None) / HOUR
         return found
 
 

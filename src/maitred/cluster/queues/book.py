@@ -18,11 +18,10 @@ from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Codes, Ints, NodeView
 from maitred.cluster.queues.tree import TOP, Bounds, QueueTree
 from maitred.cluster.snapshot import GroupView, Snapshot
-from maitred.model.duration import LONGEST
 from maitred.model.needs import Needs
 from maitred.model.policy import Policy, device_model, matches_model
 from maitred.model.queues import EVERY_MODEL, Payer, named_queue
-from maitred.model.runtime import Runtime
+from maitred.model.runtime import NO_TERMS, RunTerms, Runtime, limit_of
 from maitred.model.selector import matches, selector_of
 
 Floats = NDArray[np.float64]
@@ -31,6 +30,9 @@ NO_QUEUE = -1
 RENEWED_EVERY = 3_600_000
 """In milliseconds: a group of which nobody says how long it runs pays for an hour, and then for the next."""
 SHARE_DIGITS = 9
+
+AccountKey = tuple[int, str, int, int | None]
+"""Queue, user, span and deadline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,9 @@ class QueueAccount:
     rows: Rows
     """Where it counts."""
     span: int = 0
-    """How long groups on it could have what they get, in milliseconds, if a budget pays for it."""
+    """How long groups on it could have what they get, in milliseconds, if a budget pays for it,"""
+    deadline: int | None = None
+    """and when their Job ends in any case, in milliseconds since 1970."""
 
 
 OUTSIDE = QueueAccount(NO_QUEUE, "", np.zeros(1, dtype=np.intp))
@@ -71,7 +75,7 @@ class QueueBook:
         self.accounts = [OUTSIDE]
         self.height = 1 + len(self.tree)
         """How many rows there are by now."""
-        self._account_of: dict[tuple[int, str, int], int] = {}
+        self._account_of: dict[AccountKey, int] = {}
         self._row_of_user: dict[tuple[int, str], int] = {}
         self._not_lent: dict[tuple[int, ...], list[Limit]] = {}
 
@@ -97,7 +101,7 @@ class QueueBook:
             return self
         other = QueueBook(snapshot, self.policy, self.scheduler)
         for account in self.accounts[1:]:
-            other._number_of(account.queue, account.user, account.span)
+            other._number_of((account.queue, account.user, account.span, account.deadline))
         return other
 
     # -- who is in which queue -------------------------------------------------------------------------
@@ -111,26 +115,29 @@ class QueueBook:
         queue = self.queue_of(view.payer) if ours else NO_QUEUE
         if queue == NO_QUEUE:
             return NO_ACCOUNT
-        span = self.span(view.runtime, queue) if self.tree.has_budget[queue] else 0
-        return self._number_of(queue, view.payer.user, span)
+        if not self.tree.has_budget[queue]:
+            return self._number_of((queue, view.payer.user, 0, None))
+        span = self.span(view.runtime, queue)
+        return self._number_of((queue, view.payer.user, span, view.runtime.stay.deadline))
 
     def span(self, runtime: Runtime, queue: int) -> int:
         """How long a group of a queue could run, in milliseconds; it pays for so long from the start."""
-        return RENEWED_EVERY if runtime.limit is None else min(runtime.limit, LONGEST)
+        limit = limit_of(runtime, self.tree.run_terms[queue])
+        return RENEWED_EVERY if limit is None else limit.span
 
     def account(self, payer: Payer) -> int:
         """The number of the account on which such pods run; NO_ACCOUNT if they are in no queue."""
         queue = self.queue_of(payer)
-        return NO_ACCOUNT if queue == NO_QUEUE else self._number_of(queue, payer.user, 0)
+        return NO_ACCOUNT if queue == NO_QUEUE else self._number_of((queue, payer.user, 0, None))
 
-    def _number_of(self, queue: int, user: str, span: int) -> int:
-        known = self._account_of.get((queue, user, span))
+    def _number_of(self, key: AccountKey) -> int:
+        known = self._account_of.get(key)
         if known is None:
-            known = self._account_of[queue, user, span] = len(self.accounts)
-            self.accounts.append(self._opened(queue, user, span))
+            known = self._account_of[key] = len(self.accounts)
+            self.accounts.append(self._opened(*key))
         return known
 
-    def _opened(self, queue: int, user: str, span: int) -> QueueAccount:
+    def _opened(self, queue: int, user: str, span: int, deadline: int | None) -> QueueAccount:
         chain = self.tree.chain[queue]
         rows = [0, *map(self.row, chain)]
         limited = (one for one in chain if any(b.per_user is not None for b in self.tree.bounds[one]))
@@ -140,7 +147,7 @@ class QueueBook:
                 place = self._row_of_user[one, user] = self.height
                 self.height += 1
             rows.append(place)
-        return QueueAccount(queue, user, np.array(rows, dtype=np.intp), span)
+        return QueueAccount(queue, user, np.array(rows, dtype=np.intp), span, deadline)
 
     def row_of_user(self, queue: int, user: str) -> int | None:
         return self._row_of_user.get((queue, user))
@@ -161,6 +168,11 @@ class QueueBook:
             own = np.array([one.scheduler == self.scheduler for one in snapshot.standings] + [False])
             found[~own[bound.standing] & ~imagined] = NO_ACCOUNT
         return found
+
+    def run_terms(self, account: int) -> RunTerms:
+        """What the queue of an account says of run times."""
+        queue = NO_QUEUE if account == NO_ACCOUNT else self.accounts[account].queue
+        return NO_TERMS if queue == NO_QUEUE else self.tree.run_terms[queue]
 
     def may_use(self, queue: int, namespace: str) -> bool:
         """Whether groups of a namespace may use a queue, and all queues above it."""

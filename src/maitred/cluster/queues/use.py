@@ -136,7 +136,7 @@ class QueueUse(Account):
         assert self.balances is not None, "only where there are budgets"
         known = self.book.accounts[account]
         rows = self.balances.rows_of(self.book.tree.chain[known.queue])
-        return rows, self.balances.hours(rows, known.span) * rates[self.balances.units[rows]][:, None]
+        return rows, self.balances.hours(rows, known) * rates[self.balances.units[rows]][:, None]
 
     # -- what is used ----------------------------------------------------------------------------------
 

@@ -30,6 +30,7 @@ from maitred.model.meta import Timestamp
 from maitred.model.periods import period_bounds
 from maitred.model.policy import Policy
 from maitred.model.queues import QueueBudget
+from maitred.model.runtime import with_stay
 from maitred.model.spending import NO_SPENDING, SETTLED_EVERY, UNREAD, QueueSpending, SpendingMemory
 from maitred.model.times import at_second
 from maitred.model.words import moment
@@ -38,6 +39,7 @@ DEVICE_HOURS = "device-hours"
 LEAST = 1e-6
 """What is less is nothing."""
 NOBODY = -1
+NEVER = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)
@@ -82,14 +84,15 @@ class Running:
     """Now, of those that have not started."""
     seen: Mask
     """They have started."""
-    span: Ints
+    until: Ints
+    """When they end by their limits."""
     rate: Floats
 
     def end(self, at: int) -> Ints:
         """Until when they pay for what they have, as it was at some time: whoever runs for longer pays for an
         hour more, and then for the next."""
-        late = np.maximum(0, at - self.start - self.span)
-        found: Ints = self.start + self.span + -(-late // RENEWED_EVERY) * RENEWED_EVERY
+        late = np.maximum(0, at - self.until)
+        found: Ints = self.until + -(-late // RENEWED_EVERY) * RENEWED_EVERY
         return found
 
     def sums(self, amounts: Floats, rows: int) -> Floats:
@@ -138,9 +141,9 @@ class _Settlement:
         pods, row, rate = pods[costs], row[costs], rate[costs]
         seen = (bound.started[pods] != UNKNOWN_TIME) & (bound.started[pods] <= self.now)
         start = np.where(seen, bound.started[pods], self.now)
-        span = self._spans(snapshot, pods)
-        order = np.lexsort((rate, seen, start, span, row))
-        return Running(row[order], start[order], seen[order], span[order], rate[order])
+        until = self._ends(snapshot, pods, start)
+        order = np.lexsort((rate, seen, start, until, row))
+        return Running(row[order], start[order], seen[order], until[order], rate[order])
 
     def _budgets_above(self) -> Ints:
         """Of every account, the rows of the budgets that pay for what is on it."""
@@ -152,20 +155,29 @@ class _Settlement:
                 found[number, : len(rows)] = rows
         return found
 
-    def _spans(self, snapshot: Snapshot, pods: Ints) -> Ints:
-        """How long each of these pods may run, as its group or else it itself says."""
+    def _ends(self, snapshot: Snapshot, pods: Ints, start: Ints) -> Ints:
+        """When each of these pods ends by its limit, as its group or else it itself says."""
         book, bound = self.book, snapshot.bound
         queue = np.array([one.queue for one in book.accounts], dtype=np.int64)[book.account_of_bound[pods]]
-        said = np.where(bound.group[pods] == NO_GROUP, -1 - bound.standing[pods], bound.group[pods])
-        keys, places = np.unique(np.stack((said, queue)), axis=1, return_inverse=True)
+        grouped = bound.group[pods] != NO_GROUP
+        lone = np.where(grouped, 0, bound.standing[pods]), np.where(grouped, 0, bound.stay[pods])
+        keys, places = np.unique(
+            np.stack((queue, np.where(grouped, bound.group[pods], NO_GROUP), *lone)),
+            axis=1,
+            return_inverse=True,
+        )
         spans = np.zeros(keys.shape[1], dtype=np.int64)
-        for place, (who, its_queue) in enumerate(keys.T.tolist()):
-            seated = snapshot.seated[who] if who >= 0 else None
-            standing = None if who >= 0 else snapshot.standings[-1 - who]
-            known = seated or standing
-            assert known is not None, "pods on nodes are of groups that are seated, or have a standing"
-            spans[place] = book.span(known.runtime, its_queue)
-        return spans[places.reshape(-1)]
+        deadlines = np.full(keys.shape[1], NEVER, dtype=np.int64)
+        for place, (its_queue, group, standing, stay) in enumerate(keys.T.tolist()):
+            seated = None if group == NO_GROUP else snapshot.seated[group]
+            runtime = with_stay(snapshot.standings[standing].runtime, snapshot.stays[stay])
+            runtime = runtime if seated is None else seated.runtime
+            spans[place] = book.span(runtime, its_queue)
+            if runtime.stay.deadline is not None:
+                deadlines[place] = runtime.stay.deadline
+        places = places.reshape(-1)
+        found: Ints = np.maximum(start, np.minimum(start + spans[places], deadlines[places]))
+        return found
 
     # -- what was spent --------------------------------------------------------------------------------
 

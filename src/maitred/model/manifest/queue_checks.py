@@ -15,9 +15,10 @@ from maitred.model.manifest.checks import (
 )
 from maitred.model.manifest.errors import FieldError
 from maitred.model.pod import Quantity
-from maitred.model.policy import NO_LIMIT, AnyOrder, FairShare, Prices, matches_model, order_rules
+from maitred.model.policy import AnyOrder, FairShare, Prices, matches_model, order_rules
 from maitred.model.quantity import LARGEST_AMOUNT, NATIVE, amount, text
 from maitred.model.queues import DEFAULT_QUEUE, EVERY_MODEL, Queue, QueueBudget, QueueLimit
+from maitred.model.setting import NO_LIMIT
 
 DEEPEST = 8
 MOST_QUEUES = 10_000
@@ -27,6 +28,8 @@ LONGEST_QUEUE_NAME = LONGEST_NAMESPACE
 LARGEST_BUDGET = 1e12
 MOST_WARNINGS = 16
 SHOWN = 4
+SHORTEST_LIMIT = 1_000
+"""Of run times, in milliseconds: deadlines of Jobs are in seconds."""
 NOBODY_SHARES = "queues share, and there are none; write queues or leave it out"
 
 Subject = tuple[str, str]
@@ -44,6 +47,7 @@ def check_queues(queues: Sequence[Queue], fair_share: FairShare, order: AnyOrder
     for position, queue in enumerate(queues):
         check_queue(f"queues[{position}]", queue)
     check_promises(queues)
+    check_run_times(queues)
     check_budgets(queues, prices)
     check_sharing(queues, fair_share, order)
 
@@ -143,6 +147,7 @@ def check_budgets(queues: Sequence[Queue], prices: Prices) -> None:
     for position, queue in enumerate(queues):
         if queue.budget is not None:
             check_budget(f"queues[{position}].budget", queue.budget, prices)
+    check_ends(queues)
 
 
 def check_budget(field: str, budget: QueueBudget, prices: Prices) -> None:
@@ -162,6 +167,44 @@ def check_budget(field: str, budget: QueueBudget, prices: Prices) -> None:
     for place, share in enumerate(budget.warn_at):
         if not 0 < share <= 1:
             raise FieldError(f"{field}.warnAt[{place}]", f"{share:g} is no share: above 0, and 1 at most")
+
+
+def check_ends(queues: Sequence[Queue]) -> None:
+    """Of groups for which a budget pays it is known how long they run at most."""
+    for terms in terms_of(queues):
+        chain = [one.queue for one in terms.chain()]
+        payers = [one.name for one in chain if one.budget is not None]
+        said = any({one.runtime.default, one.runtime.most} != {NO_LIMIT} for one in chain)
+        if payers and not terms.below and not said:
+            what = (
+                f"is required, such as 24h: the budget of {payers[0]} pays for groups from their start, so "
+                "it must be known how long those run that say nothing"
+            )
+            raise FieldError(f"queues[{terms.position}].runtime.default", what)
+
+
+# ---- how long groups run
+
+
+def check_run_times(queues: Sequence[Queue]) -> None:
+    """What a queue gives to those who say nothing is no more than it allows, and the queues above it."""
+    for terms in terms_of(queues):
+        field, said = f"queues[{terms.position}].runtime", terms.queue.runtime
+        default, most = (check_span(f"{field}.{name}", getattr(said, name)) for name in ("default", "most"))
+        for other in terms.chain():
+            allowed = milliseconds(other.queue.runtime.most)
+            whose = "the most" if other is terms else f"the most of {other.queue.name}"
+            for name, span in (("default", default), ("most", most)):
+                if span is not None and allowed is not None and span > allowed:
+                    what = f"{getattr(said, name)} is longer than {whose}, {other.queue.runtime.most}"
+                    raise FieldError(f"{field}.{name}", what)
+
+
+def check_span(field: str, said: str) -> int | None:
+    span = None if said == NO_LIMIT else milliseconds(said)
+    if said != NO_LIMIT and (span is None or span < SHORTEST_LIMIT):
+        raise FieldError(field, f"{said!r} is neither {NO_LIMIT} nor {FORM}, of at least 1s")
+    return span
 
 
 # ---- what is promised
