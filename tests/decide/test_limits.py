@@ -1,4 +1,4 @@
-"""Run-time limits of queues: who may wait in them, and which deadlines Jobs get so that groups end with them."""
+"""Run-time limits of queues: who may be in them, and which deadlines Jobs get so that groups end in time."""
 
 from typing import Any
 
@@ -77,15 +77,16 @@ def test_members_that_are_made_anew_do_not_begin_anew() -> None:
 
 def test_a_deadline_of_ours_is_taken_back_where_the_group_waits_again() -> None:
     waits = pods(on=None)
-    ours = job(marks={SET_DEADLINE: "900"}, activeDeadlineSeconds=900)
+    soon = str(5 * HOUR)
+    ours = job(marks={SET_DEADLINE: soon}, activeDeadlineSeconds=5 * HOUR)
     full = b.pod("full", cpu=8, node="n1", priority=9)
     assert deadlines(policy(), full, ours, *waits) == {"default/j": None}
-    theirs = job(marks={SET_DEADLINE: "900"}, activeDeadlineSeconds=800)
+    theirs = job(marks={SET_DEADLINE: soon}, activeDeadlineSeconds=6 * HOUR)
     assert deadlines(policy(), full, theirs, *waits) == {}
     over = job(marks={SET_DEADLINE: "900"}, activeDeadlineSeconds=900)
-    over["status"]["conditions"] = [{"type": "Failed", "status": "True"}]
-    assert deadlines(policy(), full, over) == {}
-    suspended = job(marks={SET_DEADLINE: "900"}, started=None, activeDeadlineSeconds=900, suspend=True)
+    assert deadlines(policy(), full, over, *waits) == {}, "Kubernetes ends it by now"
+    assert deadlines(policy(), full, ours) == {}, "none of its pods waits"
+    suspended = job(marks={SET_DEADLINE: soon}, activeDeadlineSeconds=5 * HOUR, suspend=True)
     assert deadlines(policy(), full, suspended) == {}
 
 
@@ -148,12 +149,31 @@ def test_who_asks_for_more_than_the_queue_allows_is_invalid_and_told_what_to_cha
     asks = job(marks={MAX_RUNTIME: "25h", "maitred.dev/queue": "deep"})
     assert verdict(limits, asks, *pods(on=None)) == (
         "Invalid",
-        "maitred.dev/max-runtime asks for 1d1h, and queue top allows 1d at most; set it to 1d or less, or name "
-        "a queue that allows more",
+        "maitred.dev/max-runtime asks for 1d1h, and queue top allows 1d at most; set it to 1d or less, or "
+        "name a queue that allows more",
     )
     assert verdict(limits, job(marks={MAX_RUNTIME: "25h"}), *pods(on=None))[0] == "Scheduled"
     fits = job(marks={MAX_RUNTIME: "24h", "maitred.dev/queue": "deep"})
     assert verdict(limits, fits, *pods(on=None))[0] == "Scheduled"
+
+
+def test_a_job_that_waits_is_told_that_its_clock_runs() -> None:
+    full = b.pod("full", cpu=8, node="n1")
+    two_hours = job(started="2026-01-31T11:00:00Z", activeDeadlineSeconds=2 * HOUR)
+    plan = decide([b.node("n1"), full, two_hours, *pods(on=None)], None, NOON)
+    (first, *_) = plan["groups"][0]["blockers"]
+    assert first["message"].endswith(
+        "; its Job ends at 2026-01-31T13:00:00Z, started or not, because activeDeadlineSeconds counts while "
+        "it waits; set maitred.dev/max-runtime instead, or suspend the Job until there is room"
+    )
+    assert first["detail"]["deadline"] == "2026-01-31T13:00:00Z"
+    two_hours["metadata"]["annotations"] = {"maitred.dev/expected-runtime": "90m"}
+    plan = decide([b.node("n1"), full, two_hours, *pods(on=None)], None, NOON)
+    (first, *_) = plan["groups"][0]["blockers"]
+    assert "to run for 1h30m it must start by 2026-01-31T11:30:00Z; set" in first["message"]
+    suspended = job(started=None, activeDeadlineSeconds=2 * HOUR)
+    plan = decide([b.node("n1"), full, suspended, *pods(on=None)], None, NOON)
+    assert "activeDeadlineSeconds" not in plan["groups"][0]["blockers"][0]["message"]
 
 
 @pytest.mark.parametrize("absurd", ["-5h", "0", "9" * 40, "1e6h", "soon", "inf"])

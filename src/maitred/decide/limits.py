@@ -20,13 +20,11 @@ from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.queues.book import QueueBook
 from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME, Snapshot
 from maitred.model.duration import LONGEST
-from maitred.model.job import Job
-from maitred.model.operators.parts import holds
 from maitred.model.owners import BATCH_JOB
 from maitred.model.plan import JobDeadline
 from maitred.model.policy import Policy
 from maitred.model.runtime import (
-    Limit,
+    RunLimit,
     RunTerms,
     Runtime,
     Stay,
@@ -124,7 +122,7 @@ class LimitKeeper:
         limit = self._limit_of(pod)
         return LATEST if limit is None else limit.span
 
-    def _limit_of(self, pod: int) -> Limit | None:
+    def _limit_of(self, pod: int) -> RunLimit | None:
         assert self.book is not None
         bound, snapshot = self.snapshot.bound, self.snapshot
         seated = snapshot.seated[bound.group[pod]] if bound.group[pod] != NO_GROUP else None
@@ -152,20 +150,21 @@ class LimitKeeper:
     # -- groups that wait again ------------------------------------------------------------------------
 
     def _taken_back(self) -> Iterator[JobDeadline]:
+        """By their deadlines: those of Jobs of which nobody runs, and somebody waits."""
+        waiting = {view.runtime.stay.deadline for view in self.snapshot.groups if not view.running}
+        if waiting <= {None}:
+            return
         bound, controllers = self.snapshot.bound, self.snapshot.controllers
         there = (controllers[number] for number in np.unique(bound.controller[self._placed]).tolist())
         placed = {f"{one.namespace}/{one.name}" for one in there if one is not None}
         for key, job in self.snapshot.jobs.items():
-            if is_set_by_us(job) and key not in placed and not job.spec.suspend and not is_over(job):
+            deadline = deadline_of(job) if is_set_by_us(job) and key not in placed else None
+            if deadline is not None and deadline in waiting and deadline > self.now:
                 yield JobDeadline(key, job.metadata.uid)
 
 
 @lru_cache(maxsize=4096)
-def limit_to_set(asked: int | None, key: str, terms: RunTerms) -> Limit | None:
+def limit_to_set(asked: int | None, key: str, terms: RunTerms) -> RunLimit | None:
     """The limit of a group that the deadlines of its Jobs can end."""
     found = limits_of(Runtime(stay=Stay(asked, key, endable=True)), terms)
     return next((one for one in found if one.enforced), None)
-
-
-def is_over(job: Job) -> bool:
-    return any(holds(job.status.conditions, end) for end in ("Complete", "Failed"))

@@ -102,7 +102,7 @@ LimitSource = Literal["pod-deadline", "asked", "queue-default", "queue-most"]
 EndSource = Literal["job-deadline", "pod-deadline", "asked", "queue-default", "queue-most", "expected"]
 
 
-class Limit(NamedTuple):
+class RunLimit(NamedTuple):
     """How long a group keeps its places at most, from when the first of its members has one."""
 
     span: int
@@ -241,32 +241,32 @@ def is_set_by_us(job: Job) -> bool:
 # -- when it ends ------------------------------------------------------------------------------------------
 
 
-def limits_of(runtime: Runtime, terms: RunTerms = NO_TERMS) -> tuple[Limit, ...]:
+def limits_of(runtime: Runtime, terms: RunTerms = NO_TERMS) -> tuple[RunLimit, ...]:
     """How long a group keeps its places at most, once it has them; the shortest first. Empty: nobody says.
 
     `terms` is what its queue says. What it asks for beyond the most that the queue allows is that most; a
     group that waits and asks for more is `Invalid`. The deadline of its Job is not among these, because
     nobody knows when the group starts: see `Runtime.stay.deadline`.
     """
-    found = list[Limit]()
+    found = list[RunLimit]()
     if runtime.limit is not None:
-        found.append(Limit(runtime.limit, "pod-deadline", POD_DEADLINE, True))
+        found.append(RunLimit(runtime.limit, "pod-deadline", POD_DEADLINE, True))
     stay, enforced = runtime.stay, terms.enforced and runtime.stay.endable
     if terms.most is not None and (stay.asked or terms.default or LONGEST) >= terms.most:
-        found.append(Limit(terms.most, "queue-most", terms.most_of, enforced))
+        found.append(RunLimit(terms.most, "queue-most", terms.most_of, enforced))
     elif stay.asked is not None:
-        found.append(Limit(stay.asked, "asked", stay.key, enforced))
+        found.append(RunLimit(stay.asked, "asked", stay.key, enforced))
     elif terms.default is not None:
-        found.append(Limit(terms.default, "queue-default", terms.default_of, enforced))
+        found.append(RunLimit(terms.default, "queue-default", terms.default_of, enforced))
     return tuple(sorted(found, key=lambda one: (one.span, not one.enforced)))
 
 
-def limit_of(runtime: Runtime, terms: RunTerms = NO_TERMS) -> Limit | None:
+def limit_of(runtime: Runtime, terms: RunTerms = NO_TERMS) -> RunLimit | None:
     """The shortest of `limits_of`, whether or not anybody enforces it."""
     return next(iter(limits_of(runtime, terms)), None)
 
 
-def enforced_limit_of(runtime: Runtime, terms: RunTerms = NO_TERMS) -> Limit | None:
+def enforced_limit_of(runtime: Runtime, terms: RunTerms = NO_TERMS) -> RunLimit | None:
     """The shortest of those that somebody enforces: a promise may count on it."""
     return next((one for one in limits_of(runtime, terms) if one.enforced), None)
 
