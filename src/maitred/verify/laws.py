@@ -27,6 +27,7 @@ from .room import judge_room
 from .selectors import matches
 from .silence import judge_silence
 from .spares import judge_spares
+from .spending import judge_spending
 from .trees import Tree, judge_parts, rule_of
 from .usage import judge_usage
 from .volumes import SOLE, attachments, claim_of
@@ -66,6 +67,7 @@ def verify(
         *judge_spares(case),
         *judge_rights(case),
         *judge_usage(case),
+        *judge_spending(case),
     }
     found |= {*judge_receipts(case), *judge_silence(case), *judge_impossible(case), *judge_parts(case)}
     return sorted(found)

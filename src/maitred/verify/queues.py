@@ -45,6 +45,18 @@ class QueueTerm:
 
 
 @dataclass(frozen=True)
+class Budget:
+    """What a queue may spend in a period."""
+
+    amount: float
+    period: str
+    unit: str
+    """device-hours, or the currency."""
+    prices: tuple[tuple[str, str, float], ...] = ()
+    """Of an hour: patterns of resources and models, the first that matches counts. None for device-hours."""
+
+
+@dataclass(frozen=True)
 class QueueRule:
     name: str
     parent: str = ""
@@ -54,6 +66,8 @@ class QueueRule:
     lends: bool = True
     min_runtime: int = 0
     """In thousandths of a second."""
+    runtime: tuple[int | None, int | None] = (None, None)
+    """How long groups run that do not say, and how long any may."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +78,7 @@ class Rights:
     """Whether a queue with the smaller share may reclaim."""
     half_life: int | None = None
     """In thousandths of a second, so much later use counts for half; None: only what queues have counts."""
+    budgets: Mapping[str, Budget] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.queues)
@@ -85,6 +100,7 @@ class Rights:
         """Whether there may be room that groups of a queue may not have."""
         chain = [self.queues[one] for one in self.chain(name)]
         caps = any(t.cap is not None or t.per_user is not None for rule in chain for t in rule.terms)
+        caps = caps or any(rule.name in self.budgets for rule in chain)
         return caps or any(not r.borrows for r in chain) or any(not r.lends for r in self.queues.values())
 
     def model(self, labels: Labels) -> str:
@@ -165,7 +181,32 @@ def read_rights(doc: Doc) -> Rights:
         tuple(labels.texts("modelLabels")) if labels.given("modelLabels") else MODEL_LABELS,
         doc.doc("fairShare").flag("reclaim"),
         _half_life(doc.doc("fairShare")),
+        _budgets(doc),
     )
+
+
+def _budgets(doc: Doc) -> dict[str, Budget]:
+    prices, found = doc.doc("prices"), dict[str, Budget]()
+    costs = tuple(
+        (one.text("resource", EVERY), one.text("model", EVERY), _number(one, "perHour"))
+        for one in prices.docs("devices")
+    )
+    for queue in doc.docs("queues"):
+        said, name = queue.doc("budget"), queue.text("name")
+        if said.given("money"):
+            unit = prices.text("currency", "USD")
+            found[name] = Budget(_number(said, "money"), said.text("period", "month"), unit, costs)
+        elif said.given("deviceHours"):
+            hours = _number(said, "deviceHours")
+            found[name] = Budget(hours, said.text("period", "month"), "device-hours")
+    return found
+
+
+def _number(doc: Doc, field: str) -> float:
+    value = doc.raw.get(field)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise doc.error(field, "must be a number")
+    return float(value)
 
 
 def _half_life(doc: Doc) -> int | None:
@@ -191,7 +232,16 @@ def _rule(doc: Doc) -> QueueRule:
         borrows=doc.text("borrow", "always") == "always",
         lends=doc.text("lend", "always") == "always",
         min_runtime=runtime,
+        runtime=(_span(doc.doc("runtime"), "default"), _span(doc.doc("runtime"), "most")),
     )
+
+
+def _span(doc: Doc, field: str) -> int | None:
+    said = doc.text(field, "none")
+    found = duration(said)
+    if said != "none" and not found:
+        raise doc.error(field, "must be none or a duration such as 10m")
+    return found
 
 
 def _term(doc: Doc) -> QueueTerm:
