@@ -131,7 +131,8 @@ class _Ledger:
 
     def _rate(self, budget: Budget, pod: Pod, model: str) -> float:
         devices = self.case.policy.devices
-        counts = {r: n for r, n in pod.requests.items() if any(fnmatchcase(r, p) for p in devices)}
+        asked = {r: n for r, n in pod.requests.items() if any(fnmatchcase(r, p) for p in devices)}
+        counts = {name: n / 1000 if name == "cpu" else n for name, n in asked.items()}
         if not budget.prices:
             return float(sum(counts.values()))
         return sum(count * _price(budget.prices, name, model) for name, count in counts.items())

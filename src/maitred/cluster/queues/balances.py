@@ -16,6 +16,7 @@ from maitred.cluster.queues.book import Floats, QueueAccount, QueueBook
 from maitred.cluster.queues.tree import QueueTree
 from maitred.model.needs import Needs
 from maitred.model.policy import Policy, is_device, price_of
+from maitred.model.quantity import amount
 from maitred.model.queues import QueueBudget
 
 HOUR = 3_600_000
@@ -65,8 +66,9 @@ def rates_of(policy: Policy, models: Sequence[str], needs: Needs) -> Floats:
     found = np.zeros((UNITS, len(models)))
     for resource, count in needs.requests:
         if is_device(policy, resource):
-            found[DEVICE_HOURS] += count
-            found[MONEY] += [count * (price_of(policy, resource, model) or 0.0) for model in models]
+            devices = count / amount(resource, 1)
+            found[DEVICE_HOURS] += devices
+            found[MONEY] += [devices * (price_of(policy, resource, model) or 0.0) for model in models]
     return found
 
 
