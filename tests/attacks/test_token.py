@@ -50,7 +50,8 @@ REFUSED: dict[str, tuple[Json, str]] = {
 def test_a_stolen_token_suspends_jobs_and_changes_nothing_else(ground: Ground) -> None:
     async def attack(ground: Ground) -> None:
         victim = await ground.tenant("victim")
-        body = job_body("job", 2, annotations={"example.com/own": "mark"}, suspend=True)
+        own = {"example.com/own": "mark"}
+        body = job_body("job", 2, annotations=own, suspend=True, activeDeadlineSeconds=50)
         await victim.api.create(JOBS, body)
         system = Api(ground.admin.client, "kube-system")
         await system.create(JOBS, job_body("job", 1, suspend=True))
@@ -76,6 +77,14 @@ async def tries(thief: Api, in_system: Api) -> None:
         assert found["metadata"]["annotations"].get(SUSPENDED) == line
         with pytest.raises(ApiError, match="no Job in a namespace of the system"):
             await in_system.patch(JOBS, "job", allowed)
+    for seconds in (40, None):
+        note = None if seconds is None else str(seconds)
+        change = {
+            "spec": {"activeDeadlineSeconds": seconds},
+            "metadata": {"annotations": {SET_DEADLINE: note}},
+        }
+        found = await thief.patch(JOBS, "job", change)
+        assert found["spec"].get("activeDeadlineSeconds") == seconds
 
 
 async def not_yet_limited(thief: Api) -> str:

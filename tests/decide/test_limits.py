@@ -1,10 +1,12 @@
 """Run-time limits of queues: who may be in them, and which deadlines Jobs get so that groups end in time."""
 
+from datetime import datetime
 from typing import Any
 
 import pytest
 
 from maitred.model.runtime import MAX_RUNTIME, SET_DEADLINE
+from maitred.verify import verify
 from tests.oracle import builders as b
 from tests.support import NOON, Obj, decide
 
@@ -34,7 +36,14 @@ def pods(name: str = "j", on: str | None = "n1", begun: str | None = BEGUN, size
 def deadlines(policy: Obj, *objects: Obj) -> dict[str, int | None]:
     plan = decide([b.node("n1"), *objects], policy, NOON)
     assert not plan["evictions"]
+    assert judged(plan, policy, *objects) == []
     return {one["job"]: one["seconds"] for one in plan["deadlines"]}
+
+
+def judged(plan: Obj, policy: Obj, *objects: Obj) -> list[str]:
+    """What an independent checker has to say."""
+    faults = verify([b.node("n1"), *objects], plan, policy, None, datetime.fromisoformat(NOON))
+    return [fault.message for fault in faults]
 
 
 def test_the_deadline_is_the_wait_and_the_limit() -> None:
@@ -110,6 +119,31 @@ def test_a_job_with_one_pod_is_ended_too() -> None:
     assert deadlines(policy(default="4h"), one, *pods(size=1)) == {"default/j": 7 * HOUR}
 
 
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"seconds": 7 * HOUR - 60}, "ends after 25140 s, and its limit is over after 25200 s"),
+        ({"seconds": 9 * HOUR}, "ends after 32400 s, and its limit is over after 25200 s"),
+        ({"seconds": None}, "loses a deadline that somebody else has set"),
+        ({"uid": "another"}, "is given a deadline, and there is no such Job"),
+        (None, "runs in a queue that enforces limits, and does not end with its limit"),
+    ],
+)
+def test_verify_finds_deadlines_that_are_wrong(change: Obj | None, fault: str) -> None:
+    known = [job(), *pods()]
+    plan = decide([b.node("n1"), *known], policy(default="4h"), NOON)
+    assert judged(plan, policy(default="4h"), *known) == []
+    plan["deadlines"] = [] if change is None else [{**plan["deadlines"][0], **change}]
+    assert judged(plan, policy(default="4h"), *known) == [fault]
+
+
+def test_verify_finds_deadlines_that_nobody_asked_for() -> None:
+    known = [job(), *pods()]
+    plan = decide([b.node("n1"), *known], policy(default="4h"), NOON)
+    found = judged(plan, policy(default="4h", enforce=False), *known)
+    assert found == ["is given a deadline, and no queue says that it ends"]
+
+
 def test_all_jobs_of_a_group_end_with_it() -> None:
     """They count from their own starts."""
     marks = {"maitred.dev/group": "both", "maitred.dev/min-count": "4"}
@@ -139,7 +173,9 @@ def test_who_gets_places_now_is_looked_at_soon() -> None:
 
 
 def verdict(policy: Obj, *objects: Obj) -> tuple[str, str]:
-    (found,) = decide([b.node("n1"), *objects], policy, NOON)["groups"]
+    plan = decide([b.node("n1"), *objects], policy, NOON)
+    assert judged(plan, policy, *objects) == []
+    (found,) = plan["groups"]
     return found["verdict"], " ".join(one["message"] for one in found["blockers"])
 
 
@@ -174,6 +210,16 @@ def test_a_job_that_waits_is_told_that_its_clock_runs() -> None:
     suspended = job(started=None, activeDeadlineSeconds=2 * HOUR)
     plan = decide([b.node("n1"), full, suspended, *pods(on=None)], None, NOON)
     assert "activeDeadlineSeconds" not in plan["groups"][0]["blockers"][0]["message"]
+
+
+def test_verify_finds_groups_that_are_placed_although_they_ask_for_too_much() -> None:
+    asks = [job(marks={MAX_RUNTIME: "25h"}), *pods(on=None)]
+    plan = decide([b.node("n1"), *asks], None, NOON)
+    found = judged(plan, policy(most="1d", enforce=False), *asks)
+    assert found == ["gets places, and asks for a longer run time than its queue allows"]
+    fits = decide([b.node("n1"), *asks], policy(most="1d"), NOON)
+    (fault,) = judged(fits, policy(most="26h"), *asks)
+    assert fault == "Invalid, but nothing in the objects makes it so"
 
 
 @pytest.mark.parametrize("absurd", ["-5h", "0", "9" * 40, "1e6h", "soon", "inf"])

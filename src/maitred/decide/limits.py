@@ -95,7 +95,7 @@ class LimitKeeper:
         heads = np.flatnonzero(np.diff(units, prepend=units[0] - 1))
         times = np.where(bound.started[rows] == UNKNOWN_TIME, LATEST, bound.started[rows])
         started = np.minimum.reduceat(times, heads)
-        spans = np.array([self._span_of(int(pod)) for pod in rows[heads]], dtype=np.int64)
+        spans = np.array(list(self._spans(rows[heads])), dtype=np.int64)
         ends = np.where((started == LATEST) | (spans == LATEST), LATEST, started + np.minimum(spans, LONGEST))
         latest = np.maximum.reduceat(self._deadlines_of(rows), heads)
         parts = np.append(heads, len(rows))
@@ -117,21 +117,23 @@ class LimitKeeper:
         found: Ints = known[self.snapshot.bound.stay[rows]]
         return found
 
-    def _span_of(self, pod: int) -> int:
-        """How long the group of a pod may run, if that is ours to enforce; LATEST if it is not."""
-        limit = self._limit_of(pod)
-        return LATEST if limit is None else limit.span
+    def _spans(self, pods: Rows) -> Iterator[int]:
+        """How long the group of each of these may run, if that is ours to enforce; LATEST if it is not."""
+        for limit in self._limits(pods):
+            yield LATEST if limit is None else limit.span
 
-    def _limit_of(self, pod: int) -> RunLimit | None:
+    def _limits(self, pods: Rows) -> Iterator[RunLimit | None]:
         assert self.book is not None
-        bound, snapshot = self.snapshot.bound, self.snapshot
-        seated = snapshot.seated[bound.group[pod]] if bound.group[pod] != NO_GROUP else None
-        stay = snapshot.stays[bound.stay[pod]] if seated is None else seated.runtime.stay
-        terms = self.book.run_terms(int(self.book.account_of_bound[pod]))
-        return limit_to_set(stay.asked, stay.key, terms) if stay.endable else None
+        bound, seated, stays = self.snapshot.bound, self.snapshot.seated, self.snapshot.stays
+        terms = [self.book.run_terms(account) for account in range(len(self.book.accounts))]
+        columns = (bound.group, bound.stay, self.book.account_of_bound)
+        for group, number, account in zip(*(column[pods].tolist() for column in columns), strict=True):
+            known = seated[group] if group != NO_GROUP else None
+            stay = stays[number] if known is None else known.runtime.stay
+            yield limit_to_set(stay.asked, stay.key, terms[account]) if stay.endable else None
 
     def _of_unit(self, pods: Rows, end: int) -> Iterator[JobDeadline]:
-        snapshot, bound, limit = self.snapshot, self.snapshot.bound, self._limit_of(int(pods[0]))
+        snapshot, bound, limit = self.snapshot, self.snapshot.bound, next(self._limits(pods[:1]))
         assert limit is not None
         seated = snapshot.seated[bound.group[pods[0]]] if bound.group[pods[0]] != NO_GROUP else None
         group = bound.occupants[pods[0]].key if seated is None else seated.group.key

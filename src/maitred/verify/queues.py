@@ -65,9 +65,14 @@ class QueueRule:
     borrows: bool = True
     lends: bool = True
     min_runtime: int = 0
-    """In thousandths of a second."""
-    runtime: tuple[int | None, int | None] = (None, None)
-    """How long groups run that do not say, and how long any may."""
+    """In thousandths of a second, and so are these."""
+    default_span: int | None = None
+    """How long its groups run that say nothing,"""
+    longest: int | None = None
+    """and how long any of them does at most."""
+    enforces: bool = False
+    is_selective: bool = False
+    """It says who may use it, or at which priority."""
 
 
 @dataclass(frozen=True)
@@ -232,7 +237,10 @@ def _rule(doc: Doc) -> QueueRule:
         borrows=doc.text("borrow", "always") == "always",
         lends=doc.text("lend", "always") == "always",
         min_runtime=runtime,
-        runtime=(_span(doc.doc("runtime"), "default"), _span(doc.doc("runtime"), "most")),
+        default_span=_span(doc.doc("runtime"), "default"),
+        longest=_span(doc.doc("runtime"), "most"),
+        enforces=doc.doc("runtime").flag("enforce"),
+        is_selective=doc.given("namespaces") or doc.given("priorities"),
     )
 
 
@@ -240,7 +248,7 @@ def _span(doc: Doc, field: str) -> int | None:
     said = doc.text(field, "none")
     found = duration(said)
     if said != "none" and not found:
-        raise doc.error(field, "must be none or a duration such as 10m")
+        raise doc.error(field, "must be none or a duration such as 4h")
     return found
 
 

@@ -16,24 +16,18 @@ from math import isclose, isfinite
 
 from .case import Breach, Case, breach
 from .fields import Doc
+from .limits import asked_by, terms_of
 from .membership import owners_of
-from .payers import marks_of
 from .pods import Pod
 from .queues import Budget, is_model
 from .rights import LIMITS, Books
 from .rules import Bind
-from .times import duration, instant, thousandths
+from .times import instant, thousandths
 
 OBJECT = "maitred-system/maitred-budgets"
 INTERVAL, HOUR = 60_000, 3_600_000
 LONGEST, LARGEST, LONGEST_NAME = 900_000, 1e18, 512
 LEAST = 1e-5
-LIMIT_KEYS = {
-    "maitred.dev/max-runtime": 0,
-    "kueue.x-k8s.io/max-exec-time-seconds": 1000,
-    "slurmjob.slinky.slurm.net/timelimit": 60_000,
-}
-"""Where a group asks for a limit, and of others how many thousandths of a second their unit has."""
 WHO = "what is remembered of budgets"
 
 
@@ -157,34 +151,21 @@ class _Ledger:
         group = self.case.leaf_of[pod.key] if pod.holds else self.case.group_of[pod.key]
         members = [one for one in group.members if not one.finished] or [pod]
         deadlines = [self._pod_deadline(one) for one in members]
-        asked = [self._asked(one) for one in members]
         jobs = [end for one in members if (end := self._job_end(one)) is not None]
         spans = [max(one for one in deadlines if one is not None)] if None not in deadlines else []
-        own = max(one for one in asked if one is not None) if None not in asked else None
-        spans += self._of_queue(self.books.queue(pod), own)
+        asked, (default, most) = (
+            asked_by(self.case, group),
+            terms_of(self.books.rights, self.books.queue(pod)),
+        )
+        limits = (default if asked is None else asked, most)
+        spans += (
+            [min(one for one in limits if one is not None)] if any(one is not None for one in limits) else []
+        )
         return min([start + min(spans, default=HOUR), *jobs])
-
-    def _of_queue(self, queue: str, asked: int | None) -> list[int]:
-        """What is asked for, or else the nearest default; and no more than the least that is allowed."""
-        rules = [self.books.rights.queues[name] for name in self.books.rights.chain(queue)]
-        defaults = [rule.runtime[0] for rule in rules if rule.runtime[0] is not None]
-        most = [rule.runtime[1] for rule in rules if rule.runtime[1] is not None]
-        found = asked if asked is not None or not defaults else defaults[-1]
-        return [min([one for one in (found, *most) if one is not None])] if most or found is not None else []
 
     def _pod_deadline(self, pod: Pod) -> int | None:
         spec = self.case.cluster.raw[("Pod", pod.key)].doc("spec")
         return spec.integer("activeDeadlineSeconds") * 1000 if spec.given("activeDeadlineSeconds") else None
-
-    def _asked(self, pod: Pod) -> int | None:
-        for marks in marks_of(pod, self.case.leaf_of[pod.key].key, self.case.cluster):
-            for key, unit in LIMIT_KEYS.items():
-                text = marks.get(key, "")
-                is_number = bool(unit) and text.isascii() and text.isdigit() and len(text) <= 10
-                span = int(text) * unit if is_number else None if unit else duration(text)
-                if span:
-                    return span
-        return None
 
     def _job_end(self, pod: Pod) -> int | None:
         owners = owners_of(pod, self.case.cluster).known

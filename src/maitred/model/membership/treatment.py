@@ -76,8 +76,8 @@ NAMES_GROUP = honoured("pods that name the same group are one group")
 COUNTS = honoured("the quorum of the group")
 QUEUE = approximated("kept as the name of its queue; maitred has no queues yet, so no quota is enforced")
 LIMITS_RUN_TIME = approximated(
-    "the run-time limit of the group, as maitred.dev/max-runtime; it ends the group only in a queue that enforces "
-    "limits"
+    "the run-time limit of the group, as maitred.dev/max-runtime; it ends the group only in a queue that "
+    "enforces limits"
 )
 REQUIRED = honoured("all members in one domain of this node label")
 PREFERRED = honoured("members in one domain of this node label if there is room")
