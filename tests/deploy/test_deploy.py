@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from maitred import __version__
 from maitred.cli import cli
 from maitred.cli.scheduler import NAME, command
-from maitred.controllers.keeping import HEALTH, USE
+from maitred.controllers.keeping import HEALTH, SPENDING, USE
 from maitred.kube.answers import ServiceAddress
 from maitred.model.kinds import KINDS, row_of
 from maitred.model.suspending import SUSPENDABLE
@@ -108,7 +108,7 @@ def test_what_is_granted_by_name_is_what_the_scheduler_asks_for() -> None:
     }
     policy = base("ConfigMap")["metadata"]["name"]
     assert options["policy_config_map"] == f"$(NAMESPACE)/{policy}"
-    assert named == {"leases": [NAME], "configmaps": [f"maitred-{one.kind}" for one in (HEALTH, USE)]}
+    assert named == {"leases": [NAME], "configmaps": [f"maitred-{one.kind}" for one in (HEALTH, USE, SPENDING)]}
 
 
 def test_users_are_granted_the_one_service_that_the_command_line_asks() -> None:

@@ -6,6 +6,7 @@ from maitred.decide.queues.budgets import unit_words
 from maitred.model.duration import written
 from maitred.model.plan import Blocker, Detail
 from maitred.model.policy import Policy
+from maitred.model.runtime import MAX_RUNTIME
 from maitred.model.words import moment
 
 DIGITS = 3
@@ -55,9 +56,9 @@ def _sentence(detail: Detail, excess: Overspend) -> str:
 
 def _advice(detail: Detail, excess: Overspend, amount: float) -> str:
     """What its owner can do, and when it comes right by itself."""
-    shorter = f"limit its run time to {detail['affordable']}" if detail["affordable"] else ""
+    shorter = f"set {MAX_RUNTIME} to {detail['affordable']} or less" if detail["affordable"] else ""
     if excess.asked > amount:
-        least = "ask for fewer devices, or for a larger budget"
-        return f"no {detail['period']} pays for so much: {' or '.join(filter(None, (shorter, least)))}"
+        least = "ask for fewer devices or for a larger budget"
+        return f"no {detail['period']} pays for so much: {', or '.join(filter(None, (shorter, least)))}"
     wait = f"wait for {detail['until']}, when the next {detail['period']} begins"
-    return " or ".join(filter(None, (shorter, wait)))
+    return ", or ".join(filter(None, (shorter, wait)))
