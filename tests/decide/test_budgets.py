@@ -100,8 +100,8 @@ def test_the_blocker_says_how_much_is_left_until_when_and_what_helps() -> None:
     found = blocker(plan, "g")
     assert found["message"] == (
         "it would fit, but queue team may spend 100 device-hours a day: 32 are spent and 16 committed, and "
-        "the group needs 64 (16 an hour until its end); set maitred.dev/max-runtime to 3h15m or less, or wait "
-        "for 2026-02-01T00:00:00Z, when the next day begins"
+        "the group needs 64 (16 an hour until its end); set maitred.dev/max-runtime to 3h15m or less, or "
+        "wait for 2026-02-01T00:00:00Z, when the next day begins"
     )
     numbers = {
         name: found["detail"][name] for name in ("budget", "spent", "committed", "asked", "affordable")

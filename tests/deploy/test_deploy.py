@@ -108,7 +108,8 @@ def test_what_is_granted_by_name_is_what_the_scheduler_asks_for() -> None:
     }
     policy = base("ConfigMap")["metadata"]["name"]
     assert options["policy_config_map"] == f"$(NAMESPACE)/{policy}"
-    assert named == {"leases": [NAME], "configmaps": [f"maitred-{one.kind}" for one in (HEALTH, USE, SPENDING)]}
+    records = [f"maitred-{one.kind}" for one in (HEALTH, USE, SPENDING)]
+    assert named == {"leases": [NAME], "configmaps": records}
 
 
 def test_users_are_granted_the_one_service_that_the_command_line_asks() -> None:
