@@ -38,7 +38,7 @@ class Lot:
 
     def pod(self, start: datetime | None) -> Obj:
         marks = {"maitred.dev/queue": self.queue, "maitred.dev/max-runtime": f"{self.limit * 30}m"}
-        pod = b.pod(self.name, gpu=self.gpus, node=start and "n", annotations=marks)
+        pod = b.pod(self.name, gpu=self.gpus, node="n" if start else None, annotations=marks)
         if start is not None:
             pod["status"] = {"startTime": start.isoformat()}
         return pod
@@ -126,7 +126,7 @@ CRASHES = st.frozensets(st.integers(0, TICKS - 1))
 
 
 @given(lives(enforced=True), CRASHES)
-@examples(12)
+@examples(8)
 def test_nothing_is_overspent_where_limits_are_enforced(life: Life, crashes: frozenset[int]) -> None:
     """Whoever dies, and whenever."""
     life.live(TICKS, crashes)
@@ -139,7 +139,7 @@ def test_nothing_is_overspent_where_limits_are_enforced(life: Life, crashes: fro
 
 
 @given(lives(enforced=False))
-@examples(12)
+@examples(8)
 def test_no_more_is_overspent_than_what_ran_for_longer_than_it_said(life: Life) -> None:
     life.live()
     for queue, hours in budgets_in(life).items():
@@ -149,7 +149,7 @@ def test_no_more_is_overspent_than_what_ran_for_longer_than_it_said(life: Life) 
 
 
 @given(lives(enforced=False), st.integers(1, TICKS))
-@examples(12)
+@examples(8)
 def test_what_is_remembered_is_what_was_spent(life: Life, ticks: int) -> None:
     """Everything ends when somebody looks. The checker computes it again."""
     life.live(ticks)
@@ -170,7 +170,7 @@ def test_what_is_remembered_is_what_was_spent(life: Life, ticks: int) -> None:
 
 
 @given(lives(enforced=False), CRASHES)
-@examples(12)
+@examples(8)
 def test_a_restart_changes_no_balance_of_what_runs(life: Life, crashes: frozenset[int]) -> None:
     """Nobody ends: the same is spent, however often what was decided was lost."""
     endless = [replace(lot, runs=1_000) for lot in life.lots]

@@ -57,9 +57,8 @@ class Cost:
     has_started: bool
 
     def until(self, now: int) -> int:
-        """Whoever is past its limit pays for an hour more, and then for the next."""
-        late = max(0, now - self.end)
-        return self.end + -(-late // HOUR) * HOUR
+        """Whoever is there after its limit pays for an hour more, and then for the next."""
+        return self.end if now < self.end else self.end + ((now - self.end) // HOUR + 1) * HOUR
 
     def within(self, begin: int, end: int) -> float:
         return self.rate * max(0, end - begin) / HOUR

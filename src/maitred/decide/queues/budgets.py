@@ -89,11 +89,10 @@ class Running:
     rate: Floats
 
     def end(self, at: int) -> Ints:
-        """Until when they pay for what they have, as it was at some time: whoever runs for longer pays for an
-        hour more, and then for the next."""
-        late = np.maximum(0, at - self.until)
-        found: Ints = self.until + -(-late // RENEWED_EVERY) * RENEWED_EVERY
-        return found
+        """Until when they pay for what they have, as it was at some time: whoever is still there at its end
+        pays for an hour more, and then for the next."""
+        late = at - self.until
+        return np.where(late < 0, self.until, self.until + (late // RENEWED_EVERY + 1) * RENEWED_EVERY)
 
     def sums(self, amounts: Floats, rows: int) -> Floats:
         # Without any pods there would be whole numbers.
