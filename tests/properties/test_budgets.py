@@ -11,9 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from maitred.cluster.queues.book import in_queues
 from maitred.decide import decide as decide_snapshot
+from maitred.decide.queues.budgets import settle
 from maitred.model.meta import Timestamp
-from maitred.model.spending import NO_SPENDING, SpendingMemory
+from maitred.model.policy import Policy
+from maitred.model.spending import NO_SPENDING, SETTLED_EVERY, SpendingMemory
 from maitred.verify import verify
 from tests.oracle import builders as b
 from tests.oracle.effort import examples
@@ -61,10 +64,16 @@ class Life:
             now = self.end_those_who_are_done(tick)
             objects = self.objects(tick)
             plan = decide_snapshot(replace(snapshot_of(objects), spending=self.memory), rules, now)
-            if tick not in crashes:
-                self.memory = plan.budgets or self.memory
             for bind in plan.binds:
                 self.started[bind.pod.removeprefix("default/")] = now
+            if tick not in crashes:
+                self.memory = plan.budgets or self.memory
+                self.look_again(tick, rules, now + timedelta(milliseconds=SETTLED_EVERY))
+
+    def look_again(self, tick: int, rules: Policy, now: datetime) -> None:
+        """As the Plan says: those who have started since then are seen."""
+        snapshot = in_queues(replace(snapshot_of(self.objects(tick)), spending=self.memory), rules, None)
+        self.memory = settle(snapshot, rules, now).memory or self.memory
 
     def end_those_who_are_done(self, tick: int) -> datetime:
         now = BEGIN + tick * TICK
