@@ -113,7 +113,7 @@ class _Ledger:
     def _costs(self, name: str, budget: Budget, seats: Iterable[Bind]) -> list[Cost]:
         found = []
         for pod, node in seats:
-            rate = self._rate(budget, pod, self.books.rights.model(node.labels))
+            rate = self._rate(budget, pod, self.case.model_of(node))
             if not rate or not self.books.is_in(name)(pod):
                 continue
             start = self.now if pod.started is None else thousandths(pod.started)
