@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 
 from maitred.explain.forecast.forecast import estimate
+from maitred.explain.tables import plan_lines
 from maitred.explain.why.answer import Why
 from maitred.explain.why.tables import why_lines
+from maitred.model.plan import JobDeadline, Plan
 from maitred.model.runtime import MAX_RUNTIME
 from tests.explain.forecasts import at, gang, hours, nodes, situation
 from tests.explain.whys import why_of
@@ -118,3 +120,16 @@ def test_a_limit_that_nobody_enforced_and_that_is_over_tells_nothing() -> None:
     found = estimate(situation([*nodes(1), *running, *WAITS]), "default/wait")
     assert found.earliest is None
     assert "1 group on nodes will not end: no run time is declared" in found.assumptions
+
+
+def test_the_plan_shows_the_deadlines_that_it_sets_and_takes_back() -> None:
+    deadlines = (
+        JobDeadline("a/new", "u", "a/new", 60, "2026-01-31T12:01:00Z", MAX_RUNTIME),
+        JobDeadline("a/old", "u"),
+    )
+    lines = [line.plain.strip() for line in plan_lines(Plan(deadlines=deadlines))]
+    place = lines.index("Deadlines of Jobs")
+    assert lines[place + 1 : place + 3] == [
+        "a/new  ends at 2026-01-31T12:01:00Z, by the run-time limit of a/new (maitred.dev/max-runtime)",
+        "a/old  has none any more: it waits for places again",
+    ]

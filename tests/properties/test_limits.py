@@ -14,6 +14,8 @@ from tests.support import NOON, Obj, decide
 
 NOW = datetime.fromisoformat(NOON)
 QUEUES = ("top", "mine", "yours", "default")
+PLACES: tuple[tuple[str | None, ...], ...] = (("n1",), (None,), ("n1",), (None,), ("n1", None))
+"""Where the pods of a Job are: all on a node, none, or some."""
 ABSURD = ("-1h", "0", "never", "9" * 50, "1e9", "٣h")
 spans = st.sampled_from(["none", "1s", "30m", "2h", "1d"])
 said = st.one_of(st.sampled_from(["90s", "45m", "3h", "2d"]), st.sampled_from(ABSURD))
@@ -49,7 +51,7 @@ def workloads(draw: st.DrawFn, name: str) -> list[Obj]:
     if own == "ours":
         about[SET_DEADLINE] = str(spec["activeDeadlineSeconds"])
     job = b.owner_object("batch/v1", "Job", name, "default", spec, annotations=about)
-    places = draw(st.sampled_from([["n1"], [None], ["n1"], [None], ["n1", None]]))
+    places = draw(st.sampled_from(PLACES))
     job["status"] = {"startTime": ago(begun)} if draw(st.integers(0, 5)) else {}
     found = [job]
     for index in range(size):
