@@ -237,7 +237,6 @@ def test_there_are_ten_thousand_queues_at_most() -> None:
         ("{deviceHours: many}", "queues[0].budget.deviceHours: expected a number, got a string"),
         ("{gpuHours: 1}", "queues[0].budget.gpuHours: there is no such field"),
         ("{deviceHours: 1, period: year}", "queues[0].budget.period: 'year' is not one of day, month, week"),
-        ("{deviceHours: 1, onSpent: kill}", "queues[0].budget.onSpent: 'kill' is not wait"),
         (
             "{money: 1}",
             "queues[0].budget.money: nothing has a price; write prices.devices, or use deviceHours",

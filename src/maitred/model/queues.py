@@ -52,8 +52,6 @@ class QueueBudget(Setting, frozen=True):
     """Of the calendar, in UTC."""
     warn_at: tuple[float, ...] = (0.8,)
     """Shares of it: once so much is spent or committed, Plans warn."""
-    on_spent: Literal["wait"] = "wait"
-    """What becomes of groups that it cannot pay."""
 
     @property
     def amount(self) -> float:
