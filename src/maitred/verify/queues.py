@@ -45,7 +45,7 @@ class QueueTerm:
 
 
 @dataclass(frozen=True)
-class Budget:
+class Allotment:
     """What a queue may spend in a period."""
 
     amount: float
@@ -83,7 +83,7 @@ class Rights:
     """Whether a queue with the smaller share may reclaim."""
     half_life: int | None = None
     """In thousandths of a second, so much later use counts for half; None: only what queues have counts."""
-    budgets: Mapping[str, Budget] = field(default_factory=dict)
+    budgets: Mapping[str, Allotment] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.queues)
@@ -190,8 +190,8 @@ def read_rights(doc: Doc) -> Rights:
     )
 
 
-def _budgets(doc: Doc) -> dict[str, Budget]:
-    prices, found = doc.doc("prices"), dict[str, Budget]()
+def _budgets(doc: Doc) -> dict[str, Allotment]:
+    prices, found = doc.doc("prices"), dict[str, Allotment]()
     costs = tuple(
         (one.text("resource", EVERY), one.text("model", EVERY), _number(one, "perHour"))
         for one in prices.docs("devices")
@@ -200,10 +200,10 @@ def _budgets(doc: Doc) -> dict[str, Budget]:
         said, name = queue.doc("budget"), queue.text("name")
         if said.given("money"):
             unit = prices.text("currency", "USD")
-            found[name] = Budget(_number(said, "money"), said.text("period", "month"), unit, costs)
+            found[name] = Allotment(_number(said, "money"), said.text("period", "month"), unit, costs)
         elif said.given("deviceHours"):
             hours = _number(said, "deviceHours")
-            found[name] = Budget(hours, said.text("period", "month"), "device-hours")
+            found[name] = Allotment(hours, said.text("period", "month"), "device-hours")
     return found
 
 

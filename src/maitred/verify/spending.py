@@ -19,7 +19,7 @@ from .fields import Doc
 from .limits import asked_by, terms_of
 from .membership import owners_of
 from .pods import Pod
-from .queues import Budget, is_model
+from .queues import Allotment, is_model
 from .rights import LIMITS, Books
 from .rules import Bind
 from .times import instant, thousandths
@@ -41,7 +41,7 @@ class Spent:
 
 
 @dataclass(frozen=True)
-class Record:
+class SpendingRecord:
     at: int | None = None
     """In thousandths of a second; None if nothing is remembered."""
     queues: Mapping[str, Spent] = field(default_factory=dict)
@@ -81,11 +81,11 @@ class _Ledger:
         self.case, self.now, self.books = case, now, Books(case)
         self.known = _known(case)
         if self.known.at is not None and self.known.at > now + INTERVAL:
-            self.known = Record()
+            self.known = SpendingRecord()
 
     # -- who may start ---------------------------------------------------------------------------------
 
-    def judge_binds(self, name: str, budget: Budget) -> Iterator[Breach]:
+    def judge_binds(self, name: str, budget: Allotment) -> Iterator[Breach]:
         """In this period and in the next two, of which one is as long as any later one."""
         new = self._costs(name, budget, [*self.case.binds, *self.case.nominations])
         there = self.running(name, budget)
@@ -107,10 +107,10 @@ class _Ledger:
 
     # -- what is spent ---------------------------------------------------------------------------------
 
-    def running(self, name: str, budget: Budget) -> list[Cost]:
+    def running(self, name: str, budget: Allotment) -> list[Cost]:
         return self._costs(name, budget, self.books.holding)
 
-    def _costs(self, name: str, budget: Budget, seats: Iterable[Bind]) -> list[Cost]:
+    def _costs(self, name: str, budget: Allotment, seats: Iterable[Bind]) -> list[Cost]:
         found = []
         for pod, node in seats:
             rate = self._rate(budget, pod, self.case.model_of(node))
@@ -122,7 +122,7 @@ class _Ledger:
             found.append(Cost(rate, start, max(start, self._end(pod, start)), seen))
         return found
 
-    def _rate(self, budget: Budget, pod: Pod, model: str) -> float:
+    def _rate(self, budget: Allotment, pod: Pod, model: str) -> float:
         devices = self.case.policy.devices
         asked = {r: n for r, n in pod.requests.items() if any(fnmatchcase(r, p) for p in devices)}
         counts = {name: n / 1000 if name == "cpu" else n for name, n in asked.items()}
@@ -130,7 +130,7 @@ class _Ledger:
             return float(sum(counts.values()))
         return sum(count * _price(budget.prices, name, model) for name, count in counts.items())
 
-    def spent(self, name: str, budget: Budget) -> float:
+    def spent(self, name: str, budget: Allotment) -> float:
         """In this period."""
         begin, since, total = bounds_of(budget.period, self.now)[0], 0, 0.0
         last, at = self.known.queues.get(name) if self.known.at is not None else None, self.known.at
@@ -259,17 +259,17 @@ def _written(at: int) -> str:
 # -- reading -------------------------------------------------------------------------------------------
 
 
-def _known(case: Case) -> Record:
+def _known(case: Case) -> SpendingRecord:
     """What cannot be read counts for nothing."""
     kept = case.cluster.raw.get(("ConfigMap", OBJECT))
     text = "" if kept is None else kept.doc("data").text("record")
     try:
-        return _read(Doc(json.loads(text), WHO)) if 0 < len(text) <= LONGEST else Record()
+        return _read(Doc(json.loads(text), WHO)) if 0 < len(text) <= LONGEST else SpendingRecord()
     except ValueError:
-        return Record()
+        return SpendingRecord()
 
 
-def _read(doc: Doc) -> Record:
+def _read(doc: Doc) -> SpendingRecord:
     at, queues = instant(doc.text("at")), dict[str, Spent]()
     for one in doc.docs("queues"):
         name, begun = one.text("queue"), instant(one.text("begun"))
@@ -277,7 +277,7 @@ def _read(doc: Doc) -> Record:
             raise one.error("queue", "must be a name, once, with the begin of its period")
         sizes = (_amount(one, field) for field in ("spent", "rate", "committed"))
         queues[name] = Spent(one.text("unit"), begun, *sizes)
-    return Record(at, queues) if at is not None else Record()
+    return SpendingRecord(at, queues) if at is not None else SpendingRecord()
 
 
 def _amount(doc: Doc, field: str) -> float:
