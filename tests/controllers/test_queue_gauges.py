@@ -1,7 +1,7 @@
 """The gauges of queues say the same numbers as `maitred queues`, and there is an end to them."""
 
 from maitred.controllers.scheduling.queue_gauges import MOST_QUEUES, queue_families
-from maitred.explain.queues.answer import QueueAmounts, Queues, QueueState
+from maitred.explain.queues.answer import BudgetState, QueueAmounts, Queues, QueueState
 
 Samples = dict[tuple[str, ...], float]
 
@@ -29,6 +29,13 @@ def test_amounts_are_numbers_and_what_is_not_said_has_no_series() -> None:
     assert samples(found, "queue_waiting") == {first: 2}
     assert samples(found, "queue_share") == {("vision",): 0.25}
     assert samples(found, "queue_waiting_groups") == {("vision",): 3}
+
+
+def test_budgets_are_metrics_of_the_queues_that_have_one() -> None:
+    budget = BudgetState("EUR", 100.0, "month", 32.5, 16.0, 51.5, "2026-02-01T00:00:00Z")
+    found = Queues(queues=(QueueState("vision", "", 1.0, 0.25, 3, (), budget), state("speech")))
+    names = ("queue_budget", "queue_spent", "queue_committed")
+    assert [samples(found, name) for name in names] == [{("vision", "EUR"): n} for n in (100.0, 32.5, 16.0)]
 
 
 def test_there_is_an_end_to_the_queues_that_are_shown() -> None:

@@ -140,10 +140,13 @@ def fields(found: inspect.Type, path: str) -> Iterator[str]:
     """Paths of all settings, down to what is not a setting of ours."""
     match found:
         case inspect.StructType() if issubclass(found.cls, Setting):
-            for part in found.fields:
-                yield from fields(part.type, f"{path}.{part.encode_name}".removeprefix("."))
+            for field in found.fields:
+                yield from fields(field.type, f"{path}.{field.encode_name}".removeprefix("."))
         case inspect.VarTupleType() if is_setting(found.item_type):
             yield from fields(found.item_type, f"{path}[]")
+        case inspect.UnionType() if any(map(is_setting, found.types)):
+            for part in filter(is_setting, found.types):
+                yield from fields(part, path)
         case _:
             yield path
 

@@ -1,6 +1,6 @@
 """`maitred queues`: which queues it shows to whom, which rows each of them has, and how they are written."""
 
-from maitred.explain.queues.answer import Queues
+from maitred.explain.queues.answer import BudgetState, Queues
 from maitred.explain.queues.survey import queues
 from maitred.explain.queues.tables import queue_lines
 from maitred.explain.redaction.situation import as_seen_by
@@ -139,3 +139,21 @@ def test_what_a_tenant_is_told_of_their_queues_is_what_everybody_is_told() -> No
             everybodys.verdict,
             everybodys.blockers[0].message,
         )
+
+
+def test_what_is_left_of_a_budget_is_shown_below_the_tree() -> None:
+    budget: Obj = {"deviceHours": 100, "period": "day"}
+    policy: Obj = {"queues": [{"name": "vision", "budget": budget, "runtime": {"default": "6h"}}]}
+    pod = b.pod("r", gpu=8, node="h", annotations={"maitred.dev/queue": "vision"})
+    pod["status"] = {"startTime": "2026-01-31T08:00:00Z"}
+    found = queues(situation_of([b.node("h", gpu=8), pod], policy))
+    (vision, default) = found.queues
+    assert default.budget is None
+    assert vision.budget == BudgetState(
+        "device-hours", 100.0, "day", 32.0, 16.0, 52.0, "2026-02-01T00:00:00Z"
+    )
+    lines = [line.plain.rstrip() for line in queue_lines(found)]
+    assert lines[4:6] == [
+        "BUDGET OF  A PERIOD                SPENT  COMMITTED  LEFT  UNTIL",
+        "vision     100 device-hours a day  32     16         52    2026-02-01T00:00:00Z",
+    ]

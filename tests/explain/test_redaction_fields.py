@@ -48,7 +48,7 @@ from maitred.model.policy import (
     Workloads,
 )
 from maitred.model.priority import PriorityClass
-from maitred.model.queues import PriorityRange, QueueLimit
+from maitred.model.queues import PriorityRange, QueueBudget, QueueLimit
 from maitred.model.storage import CSIDriver, CSINode, PersistentVolume, StorageClass, VolumeAttachment
 from maitred.model.suspension import SUSPENDED
 from tests.explain.filling import Filling, field_names, inside, tomorrow
@@ -88,6 +88,7 @@ SETTINGS = (
     FairShare,
     QueueLimit,
     PriorityRange,
+    QueueBudget,
 )
 PUBLIC = {kind.__name__ for kind in (*OF_THE_CLUSTER, *SETTINGS, Taint, GroupApi, DrainRequest)}
 """What is in a scene as it is, whoever reads it."""
@@ -134,6 +135,7 @@ HIDDEN = {
     "ResourceClaimStatus.devices",
     "Signal.pod",
     "Situation.waiting",
+    "Snapshot.balances",
     "Snapshot.book",
     "VolumeSpec.access_modes",
     "VolumeSpec.capacity",

@@ -5,7 +5,7 @@ import pytest
 from maitred.model.manifest import InputError, read_policy
 from maitred.model.manifest.errors import FieldError
 from maitred.model.manifest.queue_checks import check_queues
-from maitred.model.policy import FairShare
+from maitred.model.policy import FairShare, Prices
 from maitred.model.queues import Queue
 
 GPU = "nvidia.com/gpu"
@@ -189,6 +189,10 @@ def test_queues_that_are_refused(text: str, message: str) -> None:
         nested("model: H100, guarantee: 8", "model: H100-NVL, guarantee: 4", "model: H100, guarantee: 4"),
         nested("model: H100, cap: 8", "model: A100, guarantee: 9"),
         "queues: [{name: a, priorities: {least: 4, most: 4}, minRuntime: 30m}]",
+        "queues: [{name: a, budget: {deviceHours: 0, period: day}, runtime: {default: 1h}}]",
+        "queues: [{name: a, budget: {deviceHours: 5}}, {name: b, parent: a, runtime: {most: 1h}}]",
+        "{prices: {devices: [{perHour: 2}]}, "
+        "queues: [{name: a, budget: {money: 1e6, period: week, warnAt: [0.5, 1]}, runtime: {default: 1h}}]}",
         "queues: [{name: a, runtime: {default: 4h, most: 1d, enforce: true}}, {name: b, parent: a}]",
         "queues: [{name: a, runtime: {most: 4h}}, {name: b, parent: a, runtime: {default: 4h, most: none}}]",
     ],
@@ -216,7 +220,43 @@ def test_a_tree_has_eight_levels_at_most() -> None:
 
 def test_there_are_ten_thousand_queues_at_most() -> None:
     rows = [Queue(name=f"q{number}") for number in range(10_001)]
-    check_queues(rows[:-1], FairShare(), "priority")
+    check_queues(rows[:-1], FairShare(), "priority", Prices())
     with pytest.raises(FieldError) as caught:
-        check_queues(rows, FairShare(), "priority")
+        check_queues(rows, FairShare(), "priority", Prices())
     assert (caught.value.field, caught.value.what) == ("queues", "has 10001 queues; 10000 are allowed")
+
+
+@pytest.mark.parametrize(
+    ("budget", "message"),
+    [
+        ("{}", "queues[0].budget: needs either deviceHours or money, and has neither"),
+        ("{deviceHours: 1, money: 1}", "queues[0].budget: needs either deviceHours or money, and has both"),
+        ("{deviceHours: -1}", "queues[0].budget.deviceHours: -1 is not between 0 and 1e+12"),
+        ("{deviceHours: 1e13}", "queues[0].budget.deviceHours: 1e+13 is not between 0 and 1e+12"),
+        ("{deviceHours: .nan}", "queues[0].budget.deviceHours: nan is not between 0 and 1e+12"),
+        ("{deviceHours: many}", "queues[0].budget.deviceHours: expected a number, got a string"),
+        ("{gpuHours: 1}", "queues[0].budget.gpuHours: there is no such field"),
+        ("{deviceHours: 1, period: year}", "queues[0].budget.period: 'year' is not one of day, month, week"),
+        (
+            "{money: 1}",
+            "queues[0].budget.money: nothing has a price; write prices.devices, or use deviceHours",
+        ),
+        (
+            "{deviceHours: 1, warnAt: [0.5, 2]}",
+            "queues[0].budget.warnAt[1]: 2 is no share: above 0, and 1 at most",
+        ),
+        (
+            "{deviceHours: 1, warnAt: [0]}",
+            "queues[0].budget.warnAt[0]: 0 is no share: above 0, and 1 at most",
+        ),
+        ("{deviceHours: 1}", "queues[0].runtime.default: is required, such as 24h: the budget of a pays for"),
+    ],
+)
+def test_budgets_that_are_refused(budget: str, message: str) -> None:
+    assert message in refused(f"queues: [{{name: a, budget: {budget}}}]")
+
+
+def test_every_queue_below_a_budget_needs_a_run_time_limit() -> None:
+    rows = ["{name: a, budget: {deviceHours: 5}}", "{name: b, parent: a, runtime: {default: 1h}}"]
+    rows += ["{name: c, parent: a}"]
+    assert refused(f"queues: [{', '.join(rows)}]").startswith("queues[2].runtime.default: is required")

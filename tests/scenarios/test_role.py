@@ -10,7 +10,7 @@ from maitred.controllers.answers.follower import StateFollower
 from maitred.controllers.answers.refusals import RefusedError
 from maitred.controllers.answers.routes import ROUTES
 from maitred.controllers.answers.service import Service
-from maitred.controllers.keeping import HEALTH, LIFTED, USE
+from maitred.controllers.keeping import HEALTH, LIFTED, SPENDING, USE
 from maitred.controllers.policy import PolicyConfigMap, PolicySource
 from maitred.controllers.scheduling.term import Witnesses
 from maitred.kube.answers import own_token
@@ -133,9 +133,10 @@ async def use_devices(stage: Stage, actor: Actor) -> None:
 
 async def remember(stage: Stage, actor: Actor) -> None:
     """What is known of failures and of use, as it is written when there is something."""
-    for kind in (HEALTH.kind, USE.kind, LIFTED.kind):
+    home = Api(stage.api.client, SYSTEM_NAMESPACE)
+    for kind in (HEALTH.kind, USE.kind, SPENDING.kind, LIFTED.kind):
         record = SharedRecord(Writer(actor.line, Always()), SYSTEM_NAMESPACE, kind)
-        await Api(stage.api.client, SYSTEM_NAMESPACE).delete(CONFIG_MAPS, record.name)
+        await home.delete(CONFIG_MAPS, record.name)
         first = await record.write("{}", NO_RECORD)
         assert isinstance(first, RecordVersion), first
         assert await record.read() == first
@@ -143,6 +144,7 @@ async def remember(stage: Stage, actor: Actor) -> None:
         late = await record.write("", NO_RECORD)
         assert isinstance(late, Refused), late
         assert late.why is RefusalReason.STALE
+        await home.delete(CONFIG_MAPS, record.name)
 
 
 async def ask(stage: Stage, actor: Actor, backlog: Backlog) -> None:

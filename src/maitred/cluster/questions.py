@@ -31,6 +31,7 @@ from maitred.model.operators.kueue import KueueWorkload
 from maitred.model.overrides import OVERRIDES, OverrideMemory, overrides_of
 from maitred.model.policy import Workloads
 from maitred.model.priority import PriorityClass
+from maitred.model.spending import BUDGETS, SpendingMemory, spending_of
 from maitred.model.suspending import TopOwner
 from maitred.model.usage import USAGE, UsageMemory, usage_of
 
@@ -82,6 +83,7 @@ class StateQuestions:
         self.group_makers = GroupMakers()
         self._health, self._usage = MemoryReader(MEMORY, memory_of), MemoryReader(USAGE, usage_of)
         self._overrides = MemoryReader(OVERRIDES, overrides_of)
+        self._spending = MemoryReader(BUDGETS, spending_of)
 
     @property
     def version(self) -> int:
@@ -189,6 +191,11 @@ class StateQuestions:
         """Groups that somebody has lifted past their queues."""
         return self._overrides.of(self._tables[MemoryObject])[0]
 
+    @property
+    def spending(self) -> SpendingMemory:
+        """What is remembered of what queues have spent."""
+        return self._spending.of(self._tables[MemoryObject])[0]
+
     # -- everything ------------------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
@@ -225,6 +232,8 @@ class StateQuestions:
             unread_usage=self._usage.of(tables[MemoryObject])[1],
             overrides=self.overrides,
             unread_overrides=self._overrides.of(tables[MemoryObject])[1],
+            spending=self.spending,
+            unread_spending=self._spending.of(tables[MemoryObject])[1],
             drains=drains,
             unread_drains=unread_drains,
             drained=drained,

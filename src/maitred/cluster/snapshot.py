@@ -34,10 +34,12 @@ from maitred.model.protection import Protection
 from maitred.model.queues import Payer
 from maitred.model.runtime import NO_STAY, NOT_SAID, Runtime, Stay
 from maitred.model.selector import Labels
+from maitred.model.spending import NO_SPENDING, SpendingMemory
 from maitred.model.suspending import TopOwner
 from maitred.model.usage import NO_USAGE, UsageMemory
 
 if TYPE_CHECKING:
+    from maitred.cluster.queues.balances import Balances
     from maitred.cluster.queues.book import QueueBook
 
 T = TypeVar("T", bound=Object)
@@ -337,6 +339,9 @@ class Snapshot:
     overrides: OverrideMemory = NO_OVERRIDES
     unread_overrides: str = ""
     """What is wrong with them, if they cannot be read."""
+    spending: SpendingMemory = NO_SPENDING
+    unread_spending: str = ""
+    """The same of budgets."""
     drains: tuple[Drain, ...] = ()
     unread_drains: tuple[str, ...] = ()
     """What is wrong with requests that count for nothing."""
@@ -376,6 +381,8 @@ class Snapshot:
     allocated: Allocated = NOTHING_ALLOCATED
     book: "QueueBook | None" = None
     """The queues of the policy, if it has any, and who is in which."""
+    balances: "Balances | None" = None
+    """What they may still spend, if any of them has a budget."""
 
     def tree_of(self, group: Group) -> str:
         """The name that a group is decided under: its own, or that of the tree that it is in."""

@@ -19,6 +19,7 @@ from maitred.kube.wire import ConfigMap
 from maitred.model.memory import CONTENT, HOME, MEMORY, NO_MEMORY, HealthMemory, MemoryObject, memory_of
 from maitred.model.meta import ObjectMeta
 from maitred.model.overrides import NO_OVERRIDES, OVERRIDES, OverrideMemory, overrides_of
+from maitred.model.spending import BUDGETS, NO_SPENDING, SpendingMemory, spending_of
 from maitred.model.usage import NO_USAGE, USAGE, UsageMemory, usage_of
 
 log = logging.getLogger(__name__)
@@ -55,6 +56,14 @@ LIFTED: MemoryKind[OverrideMemory] = MemoryKind(
     NO_OVERRIDES,
     lambda kept: overrides_of(kept)[0],
     lambda state: state.overrides,
+)
+SPENDING: MemoryKind[SpendingMemory] = MemoryKind(
+    "budgets",
+    BUDGETS,
+    "budgets",
+    NO_SPENDING,
+    lambda kept: spending_of(kept)[0],
+    lambda state: state.spending,
 )
 
 

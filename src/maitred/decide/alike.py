@@ -24,6 +24,7 @@ def kin(view: GroupView) -> Hashable:
         view.tree,
         view.later,
         view.override is not None,
+        view.account,
     )
 
 

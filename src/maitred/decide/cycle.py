@@ -19,7 +19,6 @@ from collections.abc import Hashable, Mapping, Set
 from datetime import datetime
 from functools import cached_property
 
-from maitred.cluster.queues.book import in_queues
 from maitred.cluster.snapshot import Snapshot
 from maitred.decide.agenda import (
     HEALED,
@@ -37,6 +36,7 @@ from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.budget import AGAIN, BudgetLevel, namespace_of
 from maitred.decide.maintenance.movers import LeavingUnit
 from maitred.decide.preemption.promises import Promise
+from maitred.decide.queues.budgets import entered
 from maitred.decide.queues.overriding import with_overrides
 from maitred.decide.queues.turns import QueueAgenda
 from maitred.decide.ranks import RankOrder
@@ -64,7 +64,7 @@ def run(
     known: KnownResults = NOTHING_KNOWN,
 ) -> CycleRecord:
     """The record of the cycle: all seats are final, nothing is explained yet."""
-    known_queues = in_queues(snapshot, policy, scope.scheduler)
+    known_queues = entered(snapshot, policy, now, scope.scheduler)
     record = CycleRecord(with_overrides(known_queues, now), policy, now, scope)
     _Cycle(record, known).run()
     return record

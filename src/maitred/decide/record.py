@@ -31,8 +31,8 @@ from maitred.decide.limits import LimitKeeper
 from maitred.decide.maintenance.deciding import Maintenance
 from maitred.decide.maintenance.movers import LeavingUnit
 from maitred.decide.preemption.promises import Preemptor, Promises
+from maitred.decide.queues import budgets, past_use
 from maitred.decide.queues.overriding import settle_overrides
-from maitred.decide.queues.past_use import settle
 from maitred.decide.queues.turns import asked, branches_of, no_share
 from maitred.decide.ranks import RankOrder
 from maitred.decide.scope import Scope
@@ -40,6 +40,7 @@ from maitred.decide.screen import Screening, screen
 from maitred.model.duration import milliseconds
 from maitred.model.plan import Blocker, Verdict
 from maitred.model.policy import Policy, preempts
+from maitred.model.spending import SETTLED_EVERY
 
 NEVER_YET = -1
 
@@ -215,7 +216,8 @@ class CycleRecord:
         """The cluster with all that the cycle has given away so far."""
         self.promises = Promises(snapshot, self.context, now, self.room_kept_until)
         self.healing = heal(snapshot, policy, now, scope.scheduler)
-        self.usage = settle(snapshot, policy, now)
+        self.usage = past_use.settle(snapshot, policy, now)
+        self.budgets = budgets.settle(snapshot, policy, now)
         self.overrides = settle_overrides(snapshot, now)
         self.limits = LimitKeeper(snapshot, policy, round(now.timestamp() * 1000))
         self.maintenance = Maintenance(snapshot, self.context, now, self.promises, scope.scheduler)
@@ -254,6 +256,14 @@ class CycleRecord:
     def held_until(self, group: str) -> datetime | None:
         """How long room is kept for a group that has lost members, or was told to leave its nodes."""
         return self.healing.held_until.get(group) or self.maintenance.held_until.get(group)
+
+    @property
+    def budgets_wake_at(self) -> int | None:
+        """When to look again at what queues spend: soon, also if somebody has only now got seats."""
+        use, at = self.trial.queues, self.budgets.wake_at
+        begun = use is not None and bool(use.committed.any())
+        soon = round(self.now.timestamp() * 1000) + SETTLED_EVERY
+        return min(at, soon) if begun and at is not None else at
 
     def room_kept_until(self, view: GroupView) -> float:
         """In seconds since 1970; infinity where it is not known when that began."""

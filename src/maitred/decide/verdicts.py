@@ -71,7 +71,8 @@ class Verdicts:
         groups, promises = self.record.groups, self.record.promises
         verdicts = self._verdicts()
         warnings = {warning for group in groups for warning in group.view.group.warnings}
-        warnings.update(filter(None, [self.record.usage.warning, *self.record.overrides.warnings]))
+        warnings.update(filter(None, [self.record.usage.warning]))
+        warnings.update(self.record.budgets.warnings, self.record.overrides.warnings)
         return Plan(
             binds=tuple(chain.from_iterable(self._binds(group, group.seated) for group in groups)),
             nominations=tuple(chain.from_iterable(self._binds(group, group.promised) for group in groups)),
@@ -84,6 +85,7 @@ class Verdicts:
             memory=self.record.healing.memory,
             usage=self.record.usage.memory,
             overrides=self.record.overrides.memory,
+            budgets=self.record.budgets.memory,
             drains=tuple(self.record.maintenance.decisions()),
             taints=self.record.healing.taints,
             deadlines=self.record.limits.deadlines,
@@ -96,8 +98,8 @@ class Verdicts:
         healing, promises = self.record.healing.wake_at, self.record.promises.wake_at
         seated = (group.ask.account for group in self.record.groups if group.seated)
         limits = self.record.limits.wake_at(seated)
-        queues = (self.record.usage.wake_at, self.record.overrides.wake_at)
-        others = (promises, self.record.maintenance.wake_at, *queues, limits)
+        memories = (self.record.usage.wake_at, self.record.budgets_wake_at, self.record.overrides.wake_at)
+        others = (promises, self.record.maintenance.wake_at, *memories, limits)
         times = [one for one in others if one is not None]
         times += [] if healing is None else [round(healing.timestamp() * 1000)]
         return not_before(min(times)) if times else None

@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from maitred.cluster.queues.book import in_queues
 from maitred.cluster.snapshot import Snapshot
 from maitred.decide.alike import plain
+from maitred.decide.queues.budgets import entered
 from maitred.explain.cycle import ExplainedCycle
 from maitred.model.history import NO_HISTORY, History
 from maitred.model.plan import Plan
@@ -33,7 +33,7 @@ class Situation:
     _made: dict[Callable[["Situation"], Any], Any] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "snapshot", in_queues(self.snapshot, self.policy, self.scheduler))
+        object.__setattr__(self, "snapshot", entered(self.snapshot, self.policy, self.now, self.scheduler))
 
     def on(self, snapshot: Snapshot) -> "Situation":
         """The same for another snapshot."""

@@ -11,6 +11,7 @@ from maitred.model.memory import HealthMemory
 from maitred.model.meta import Lean
 from maitred.model.overrides import OverrideMemory, OverrideNote
 from maitred.model.policy import API_VERSION
+from maitred.model.spending import SpendingMemory
 from maitred.model.usage import UsageMemory
 from maitred.model.words import counted
 
@@ -293,6 +294,8 @@ class Plan(Record, frozen=True):
     """What is to be remembered of what queues use; None if nothing of that is to be written down."""
     overrides: OverrideMemory | None = None
     """Those that are not over yet, if any is over by now; else None."""
+    budgets: SpendingMemory | None = None
+    """What is to be remembered of what queues spend; None if nothing of that is to be written down."""
     taints: tuple[NodeTaint, ...] = ()
     """Lemons to taint, and nodes that are none any more."""
     drains: tuple[DrainDecision, ...] = ()

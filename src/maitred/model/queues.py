@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from maitred.model.meta import Lean
+from maitred.model.periods import Period
 from maitred.model.pod import Quantity
 from maitred.model.selector import LabelSelector
 from maitred.model.setting import NO_LIMIT, Setting
@@ -41,6 +42,22 @@ class PriorityRange(Setting, frozen=True):
     most: int | None = None
 
 
+class QueueBudget(Setting, frozen=True):
+    """What the groups of a queue may spend in a period: device-hours or money, one of the two."""
+
+    device_hours: float | None = None
+    money: float | None = None
+    """By `prices`, in their currency."""
+    period: Period = "month"
+    """Of the calendar, in UTC."""
+    warn_at: tuple[float, ...] = (0.8,)
+    """Shares of it: once so much is spent or committed, Plans warn."""
+
+    @property
+    def amount(self) -> float:
+        return (self.device_hours if self.money is None else self.money) or 0.0
+
+
 class QueueRuntime(Setting, frozen=True):
     """What a queue says of how long its groups may run. Durations, or `none`."""
 
@@ -68,6 +85,8 @@ class Queue(Setting, frozen=True):
     """Whether others may use what it leaves idle of its guarantee."""
     min_runtime: str = "0s"
     """How long a group that has borrowed runs before others may reclaim what it has."""
+    budget: QueueBudget | None = None
+    """What it may spend, with all queues below it; None: as much as it can."""
     runtime: QueueRuntime = QueueRuntime()
 
 

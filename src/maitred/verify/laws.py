@@ -30,6 +30,7 @@ from .room import judge_room
 from .selectors import matches
 from .silence import judge_silence
 from .spares import judge_spares
+from .spending import judge_spending
 from .trees import Tree, judge_parts, rule_of
 from .usage import judge_usage
 from .volumes import SOLE, attachments, claim_of
@@ -70,6 +71,7 @@ def verify(
         *judge_rights(case),
         *judge_usage(case),
         *judge_overrides(case),
+        *judge_spending(case),
         *judge_deadlines(case),
         *judge_askers(case),
     }

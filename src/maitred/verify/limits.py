@@ -113,12 +113,12 @@ def _limit(case: Case, books: Books, group: Group, here: list[Pod]) -> int | Non
     queue, rights = books.queue(here[0]), case.policy.rights
     if not queue or not any(rights.queues[name].enforces for name in rights.chain(queue)):
         return None
-    asked, (default, most) = asked_by(case, group), _terms(rights, queue)
+    asked, (default, most) = asked_by(case, group), terms_of(rights, queue)
     limit = default if asked is None else asked
     return most if limit is None else limit if most is None else min(limit, most)
 
 
-def _terms(rights: Rights, queue: str) -> tuple[int | None, int | None]:
+def terms_of(rights: Rights, queue: str) -> tuple[int | None, int | None]:
     """The default of a queue, and the most that it allows."""
     rules = [rights.queues[name] for name in rights.chain(queue)]
     defaults = [rule.default_span for rule in rules if rule.default_span is not None]

@@ -45,6 +45,18 @@ class QueueTerm:
 
 
 @dataclass(frozen=True)
+class Allotment:
+    """What a queue may spend in a period."""
+
+    amount: float
+    period: str
+    unit: str
+    """device-hours, or the currency."""
+    prices: tuple[tuple[str, str, float], ...] = ()
+    """Of an hour: patterns of resources and models, the first that matches counts. None for device-hours."""
+
+
+@dataclass(frozen=True)
 class QueueRule:
     name: str
     parent: str = ""
@@ -71,6 +83,7 @@ class Rights:
     """Whether a queue with the smaller share may reclaim."""
     half_life: int | None = None
     """In thousandths of a second, so much later use counts for half; None: only what queues have counts."""
+    budgets: Mapping[str, Allotment] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.queues)
@@ -92,6 +105,7 @@ class Rights:
         """Whether there may be room that groups of a queue may not have."""
         chain = [self.queues[one] for one in self.chain(name)]
         caps = any(t.cap is not None or t.per_user is not None for rule in chain for t in rule.terms)
+        caps = caps or any(rule.name in self.budgets for rule in chain)
         return caps or any(not r.borrows for r in chain) or any(not r.lends for r in self.queues.values())
 
     def model(self, labels: Labels) -> str:
@@ -172,7 +186,32 @@ def read_rights(doc: Doc) -> Rights:
         tuple(labels.texts("modelLabels")) if labels.given("modelLabels") else MODEL_LABELS,
         doc.doc("fairShare").flag("reclaim"),
         _half_life(doc.doc("fairShare")),
+        _budgets(doc),
     )
+
+
+def _budgets(doc: Doc) -> dict[str, Allotment]:
+    prices, found = doc.doc("prices"), dict[str, Allotment]()
+    costs = tuple(
+        (one.text("resource", EVERY), one.text("model", EVERY), _number(one, "perHour"))
+        for one in prices.docs("devices")
+    )
+    for queue in doc.docs("queues"):
+        said, name = queue.doc("budget"), queue.text("name")
+        if said.given("money"):
+            unit = prices.text("currency", "USD")
+            found[name] = Allotment(_number(said, "money"), said.text("period", "month"), unit, costs)
+        elif said.given("deviceHours"):
+            hours = _number(said, "deviceHours")
+            found[name] = Allotment(hours, said.text("period", "month"), "device-hours")
+    return found
+
+
+def _number(doc: Doc, field: str) -> float:
+    value = doc.raw.get(field)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise doc.error(field, "must be a number")
+    return float(value)
 
 
 def _half_life(doc: Doc) -> int | None:

@@ -23,13 +23,18 @@ from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.model.needs import Needs
 from maitred.model.policy import Policy, device_model, matches_model
 from maitred.model.queues import EVERY_MODEL, Payer, named_queue
-from maitred.model.runtime import NO_TERMS, RunTerms
+from maitred.model.runtime import NO_TERMS, RunTerms, Runtime, limit_of
 from maitred.model.selector import matches, selector_of
 
 Floats = NDArray[np.float64]
 
 NO_QUEUE = -1
+RENEWED_EVERY = 3_600_000
+"""In milliseconds: a group of which nobody says how long it runs pays for an hour, and then for the next."""
 SHARE_DIGITS = 9
+
+AccountKey = tuple[int, str, int, int | None]
+"""Queue, user, span and deadline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,10 @@ class QueueAccount:
     be a way past the limits of users."""
     rows: Rows
     """Where it counts."""
+    span: int = 0
+    """How long groups on it could have what they get, in milliseconds, if a budget pays for it,"""
+    deadline: int | None = None
+    """and when their Job ends in any case, in milliseconds since 1970."""
 
 
 OUTSIDE = QueueAccount(NO_QUEUE, "", np.zeros(1, dtype=np.intp))
@@ -69,7 +78,7 @@ class QueueBook:
         self.accounts = [OUTSIDE]
         self.height = 1 + len(self.tree)
         """How many rows there are by now."""
-        self._account_of: dict[tuple[int, str], int] = {}
+        self._account_of: dict[AccountKey, int] = {}
         self._row_of_user: dict[tuple[int, str], int] = {}
         self._not_lent: dict[tuple[int, ...], list[Limit]] = {}
 
@@ -97,7 +106,7 @@ class QueueBook:
             return self
         other = QueueBook(snapshot, self.policy, self.scheduler)
         for account in self.accounts[1:]:
-            other._number_of(account.queue, account.user)
+            other._number_of((account.queue, account.user, account.span, account.deadline))
         return other
 
     # -- who is in which queue -------------------------------------------------------------------------
@@ -108,21 +117,32 @@ class QueueBook:
 
     def account_of(self, view: GroupView) -> int:
         ours = self.scheduler is None or self.scheduler in view.schedulers
-        return self.account(view.payer) if ours else NO_ACCOUNT
+        queue = self.queue_of(view.payer) if ours else NO_QUEUE
+        if queue == NO_QUEUE:
+            return NO_ACCOUNT
+        if not self.tree.has_budget[queue]:
+            return self._number_of((queue, view.payer.user, 0, None))
+        span = self.span(view.runtime, queue)
+        return self._number_of((queue, view.payer.user, span, view.runtime.stay.deadline))
+
+    def span(self, runtime: Runtime, queue: int) -> int:
+        """How long a group of a queue could run, in milliseconds; it pays for so long from the start."""
+        limit = limit_of(runtime, self.tree.run_terms[queue])
+        return RENEWED_EVERY if limit is None else limit.span
 
     def account(self, payer: Payer) -> int:
         """The number of the account on which such pods run; NO_ACCOUNT if they are in no queue."""
         queue = self.queue_of(payer)
-        return NO_ACCOUNT if queue == NO_QUEUE else self._number_of(queue, payer.user)
+        return NO_ACCOUNT if queue == NO_QUEUE else self._number_of((queue, payer.user, 0, None))
 
-    def _number_of(self, queue: int, user: str) -> int:
-        known = self._account_of.get((queue, user))
+    def _number_of(self, key: AccountKey) -> int:
+        known = self._account_of.get(key)
         if known is None:
-            known = self._account_of[queue, user] = len(self.accounts)
-            self.accounts.append(self._opened(queue, user))
+            known = self._account_of[key] = len(self.accounts)
+            self.accounts.append(self._opened(*key))
         return known
 
-    def _opened(self, queue: int, user: str) -> QueueAccount:
+    def _opened(self, queue: int, user: str, span: int, deadline: int | None) -> QueueAccount:
         chain = self.tree.chain[queue]
         rows = [0, *map(self.row, chain)]
         limited = (one for one in chain if any(b.per_user is not None for b in self.tree.bounds[one]))
@@ -132,7 +152,7 @@ class QueueBook:
                 place = self._row_of_user[one, user] = self.height
                 self.height += 1
             rows.append(place)
-        return QueueAccount(queue, user, np.array(rows, dtype=np.intp))
+        return QueueAccount(queue, user, np.array(rows, dtype=np.intp), span, deadline)
 
     def row_of_user(self, queue: int, user: str) -> int | None:
         return self._row_of_user.get((queue, user))

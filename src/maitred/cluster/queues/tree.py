@@ -55,6 +55,11 @@ class QueueTree:
         """Whether groups may name it: only a queue that has no others below it."""
         return not self.below[queue]
 
+    @cached_property
+    def has_budget(self) -> list[bool]:
+        """Whether a budget pays for what each queue has: its own, or one above."""
+        return [any(self.queues[one].budget is not None for one in chain) for chain in self.chain]
+
     def from_below(self) -> Iterator[int]:
         """Every queue after all that are below it."""
         return iter(sorted(range(len(self)), key=lambda queue: -len(self.chain[queue])))

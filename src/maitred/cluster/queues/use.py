@@ -14,7 +14,8 @@ from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.journal import Moved, Rows, Seated
 from maitred.cluster.load import Account, Load
 from maitred.cluster.nodes import Ints, Mask
-from maitred.cluster.queues.book import QueueBook
+from maitred.cluster.queues.balances import PERIODS, rates_of
+from maitred.cluster.queues.book import Floats, QueueBook
 
 
 class SharedUse:
@@ -52,6 +53,13 @@ class QueueUse(Account):
         self.models = book.model_of(load.nodes)
         self._move_shared(self.shared, self.now, np.flatnonzero(load.here), 1)
         self._by_shape: dict[int, Ints] = {}
+        self._rates: dict[int, Floats] = {}
+        self.balances = load.snapshot.balances
+        self.committed: Floats = np.zeros((0, PERIODS))
+        """By budget and period: what those who were seated here could cost, beside all who were there. What
+        others had is free again only once they have left."""
+        if self.balances is not None:
+            self.committed = np.zeros((len(self.balances.queues), PERIODS))
         self._shared_by_shape: dict[int, tuple[tuple[str, Ints], ...]] = {}
         self.changes = 0
         """How often anything has changed; equal numbers mean that nothing has."""
@@ -64,6 +72,7 @@ class QueueUse(Account):
         other = copy(self)
         other.load, other.now = load, self.now.copy()
         other.later = None if self.later is None else self.later.copy()
+        other.committed = self.committed.copy()
         other.shared, other.shared_later = self.shared.copy(), self.shared_later.copy()
         if load.nodes is not self.load.nodes:
             other.models = self.book.model_of(load.nodes)
@@ -91,6 +100,8 @@ class QueueUse(Account):
             self.now[rows] += amounts
         if self.later is not None:
             self.later[rows] += amounts
+        if len(self.committed) and entry.account != NO_ACCOUNT:
+            self._commit(entry, sign)
         for claim, of_claim in self.shared_by(entry.shape):
             kinds = self.on_model(of_claim, int(self.models[entry.rows[0]]))
             copies = sign * int(entry.copies.sum())
@@ -99,6 +110,13 @@ class QueueUse(Account):
             if self.later is not None:
                 self.shared_later.change(claim, copies, rows, kinds, self.later)
         self.changes += 1
+
+    def _commit(self, entry: Seated, sign: int) -> None:
+        of_models = np.bincount(
+            self.models[entry.rows], weights=entry.copies, minlength=len(self.book.models)
+        )
+        rows, costs = self.costs(entry.account, self.rates_of(entry.shape) @ of_models)
+        self.committed[rows] += sign * costs
 
     def move(self, entry: Moved, gone: bool) -> None:
         amounts = self._of_pods(entry.pods)
@@ -161,6 +179,22 @@ class QueueUse(Account):
             claims = self.load.shape(shape).devices
             known = self._by_shape[shape] = self.book.amounts_of(self.load.needs(shape), claims)
         return known
+
+    def rates_of(self, shape: int) -> Floats:
+        """What an hour of a pod of a shape costs in each unit, on devices of each model."""
+        known = self._rates.get(shape)
+        if known is None:
+            known = rates_of(self.book.policy, self.book.models, self.load.needs(shape))
+            self._rates[shape] = known
+        return known
+
+    def costs(self, account: int, rates: Floats) -> tuple[Ints, Floats]:
+        """The budgets that pay for what runs on an account, and what it costs each of them in each period
+        until its end, if an hour costs so much in each unit."""
+        assert self.balances is not None, "only where there are budgets"
+        known = self.book.accounts[account]
+        rows = self.balances.rows_of(self.book.tree.chain[known.queue])
+        return rows, self.balances.hours(rows, known) * rates[self.balances.units[rows]][:, None]
 
     def shared_by(self, shape: int) -> tuple[tuple[str, Ints], ...]:
         """Claims of pods of a shape that several may share, and what each counts."""

@@ -110,8 +110,8 @@ class SchedulingLoop:
         self._resync_at = time.monotonic() + resync_seconds
         self._wake_at = math.inf
         self._is_due = True
-        """Whether it is time to look at what queues use, and at the limits of those that run, also where no
-        group waits."""
+        """Whether it is time to look at what queues use and spend, and at the limits of those that run, also
+        where no group waits."""
 
     async def run(self) -> None:
         sys.setswitchinterval(SWITCH_SECONDS)
@@ -157,7 +157,7 @@ class SchedulingLoop:
         mirror.follow(policy.workloads)
         news = mirror.state.take_news()
         selection = self._worklist.select(news, mirror.waiting_by_group, started)
-        is_due = self._is_due and (policy.fair_share.half_life != NO_LIMIT or enforces(policy))
+        is_due = self._is_due and (remembers_use(policy) or enforces(policy))
         if selection.empty and not (is_due or self._concerns_health(news)):
             return 0.0
         self._is_due = False
@@ -257,6 +257,11 @@ class SchedulingLoop:
                 return True
         mirror.overlay.retract(taken)
         return False
+
+
+def remembers_use(policy: Policy) -> bool:
+    """Whether what queues use, or spend, is written down."""
+    return policy.fair_share.half_life != NO_LIMIT or any(one.budget is not None for one in policy.queues)
 
 
 def decided_seats(snapshot: Snapshot, policy: Policy, now: datetime, scope: Scope) -> tuple[Verdicts, Plan]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from prometheus_client.core import GaugeMetricFamily, Metric
 
-from maitred.explain.queues.answer import QueueAmounts, Queues, QueueState
+from maitred.explain.queues.answer import BudgetState, QueueAmounts, Queues, QueueState
 from maitred.model.quantity import parse_nano
 
 MOST_QUEUES = 500
@@ -22,6 +22,16 @@ AMOUNTS: tuple[tuple[str, str, Callable[[QueueAmounts], str | None]], ...] = (
     ("borrowed", "What groups of a queue use that are not within its guarantee.", lambda one: one.borrowed),
     ("lent", "What a queue leaves of its guarantee and others have.", lambda one: one.lent),
     ("waiting", "What waiting groups of a queue ask for.", lambda one: one.waiting),
+)
+
+BUDGETS: tuple[tuple[str, str, Callable[[BudgetState], float]], ...] = (
+    ("budget", "What a queue may spend in a period.", lambda one: one.budget),
+    ("spent", "What a queue has spent in this period.", lambda one: one.spent),
+    (
+        "committed",
+        "What groups of a queue that run may still spend in this period.",
+        lambda one: one.committed,
+    ),
 )
 
 
@@ -39,6 +49,12 @@ def queue_families(found: Queues) -> Iterator[Metric]:
     yield by_queue(
         "waiting_groups", "Groups of a queue that wait.", shown, lambda one: float(one.waiting_groups)
     )
+    for name, what, spending in BUDGETS:
+        family = GaugeMetricFamily(f"maitred_queue_{name}", what, labels=("queue", "unit"))
+        for queue in shown:
+            if queue.budget is not None:
+                family.add_metric((queue.queue, queue.budget.unit), spending(queue.budget))
+        yield family
     hidden = GaugeMetricFamily("maitred_queues_not_shown", f"Queues beyond the first {MOST_QUEUES}.")
     hidden.add_metric((), len(found.queues) - len(shown))
     yield hidden

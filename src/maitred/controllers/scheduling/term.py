@@ -56,7 +56,7 @@ from maitred.controllers.scheduling.reclaiming import ClaimRepair
 from maitred.controllers.scheduling.repair import GangRepair
 from maitred.controllers.scheduling.report import Report
 from maitred.controllers.scheduling.worklist import Worklist
-from maitred.controllers.usage import UsagePart
+from maitred.controllers.usage import budgets_part, usage_part
 from maitred.explain.situation import Situation
 from maitred.kube.claim_writes import ClaimWriter
 from maitred.kube.client import Client
@@ -151,12 +151,13 @@ class SchedulingTerm:
         acts = not settings.shadow
         self._healing = HealingPart(mirror, self._worklist, writer, settings.namespace if acts else "")
         self._maintenance = MaintenancePart(mirror, self._worklist, writer, settings.namespace, acts)
+        home = settings.namespace if acts else ""
+        self._memories = (usage_part(mirror, writer, home), budgets_part(mirror, writer, home))
         self._limits = LimitPart(writer)
-        self._usage = UsagePart(mirror, writer, settings.namespace if acts else "")
-        self._overrides = OverridesPart(mirror, self._worklist, writer, settings.namespace if acts else "")
+        self._overrides = OverridesPart(mirror, self._worklist, writer, home)
         self._reflectors = list(reflectors(client, served, mirror, self._returns))
-        self._reflectors += [*self._healing.reflectors(client), *self._usage.reflectors(client)]
-        self._reflectors += self._overrides.reflectors(client)
+        for part in (self._healing, *self._memories, self._overrides):
+            self._reflectors += part.reflectors(client)
         self._reflectors += [self._maintenance.reflector(client)] if acts else []
         for reflector in self._reflectors:
             count = partial(getattr, reflector.counts, "lists")
@@ -230,7 +231,7 @@ class SchedulingTerm:
         if not self._settings.shadow:
             self._notices.catch_up()
             parts = (self._binder, self._evicter, self._receipts, self._notices, self._repair)
-            own = (self._maintenance, self._limits, self._usage, self._overrides)
+            own = (self._maintenance, self._limits, *self._memories, self._overrides)
             for part in (*parts, *self._healing.parts, *own):
                 tasks.create_task(part.run())
             if self._reclaimer is not None:
@@ -286,7 +287,7 @@ class SchedulingTerm:
     def _loop(self) -> SchedulingLoop:
         shadow = self._settings.shadow
         acting = () if shadow else (self._maintenance, self._evicter, self._limits, self._repair)
-        actors: tuple[PlanListener, ...] = (*acting, self._healing, self._usage, self._overrides)
+        actors: tuple[PlanListener, ...] = (*acting, self._healing, *self._memories, self._overrides)
         tellers: tuple[PlanFollower, ...] = (self._report,) if shadow else (self._notices, self._report)
         if self._bookkeeper is not None:
             tellers = (*tellers, self._bookkeeper)

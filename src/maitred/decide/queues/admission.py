@@ -1,4 +1,5 @@
-"""Admission: may a group have seats, on devices of which models, and if not, which limit is in the way.
+"""Admission: may a group have seats, on devices of which models, and if not, which limit or budget is in the
+way.
 
 It is asked before seats are looked for, by everybody who looks for seats (`attempt.py`). A gang is admitted
 whole or not at all; members above its quorum are admitted as far as it goes. What is used is counted by the
@@ -19,6 +20,13 @@ from maitred.cluster.queues.use import QueueUse
 from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.context import FULL_RULES, Waiver
+from maitred.decide.queues.affording import (
+    Overspend,
+    first_overspend,
+    least_rates,
+    pays_by_price,
+    rates_of_seats,
+)
 from maitred.model.devices.counting import resources_of_class
 from maitred.model.policy import Policy, is_device, is_device_driver, matches_model
 from maitred.model.queues import EVERY_MODEL
@@ -67,8 +75,14 @@ def choices(use: QueueUse, ask: Ask, policy: Policy) -> Iterator[ModelChoice]:
 
 def within_limits(use: QueueUse, ask: Ask, found: Assignment) -> Assignment | None:
     """These seats, or as many of them as no limit forbids; None if those are too few."""
-    amounts = _amounts_of_seats(use, ask, found)
-    most = _largest(len(found), lambda count: first_excess(use, ask, amounts[:count].sum(axis=0)))
+    amounts, rates = _amounts_of_seats(use, ask, found), rates_of_seats(use, ask, found)
+
+    def excess_of(count: int) -> Excess | Overspend | None:
+        return first_excess(use, ask, amounts[:count].sum(axis=0)) or first_overspend(
+            use, ask.account, rates[:count].sum(axis=0)
+        )
+
+    most = _largest(len(found), excess_of)
     if most == len(found):
         return found
     return None if ask.intricate or most < max(1, ask.need) else found[:most]
@@ -79,11 +93,14 @@ def is_admitted(trial: Trial, ask: Ask, seats: Assignment) -> bool:
     use = trial.queues
     if use is None or ask.account == NO_ACCOUNT or not seats:
         return True
-    return first_excess(use, ask, _amounts_of_seats(use, ask, seats).sum(axis=0)) is None
+    if first_excess(use, ask, _amounts_of_seats(use, ask, seats).sum(axis=0)) is not None:
+        return False
+    return first_overspend(use, ask.account, rates_of_seats(use, ask, seats).sum(axis=0)) is None
 
 
-def refusals(use: QueueUse, ask: Ask, policy: Policy) -> list[tuple[str, Excess | None]]:
-    """The models that the group could be on, and what limit forbids it there; None if it is admitted."""
+def refusals(use: QueueUse, ask: Ask, policy: Policy) -> list[tuple[str, Excess | Overspend | None]]:
+    """The models that the group could be on, and what limit forbids it there, or what budget cannot pay for
+    it; None if it is admitted."""
     need = max(1, ask.need)
     models = {one.model for one in models_for(use, ask, policy)}
     if None in models:
@@ -111,6 +128,8 @@ def narrowed(use: QueueUse, ask: Ask, policy: Policy) -> Iterator[tuple[Ask, Int
     stay, because they are known to hold only once seats are found."""
     need = max(1, ask.need)
     for choice in models_for(use, ask, policy):
+        if first_overspend(use, ask.account, least_rates(use, ask, choice.model, need)) is not None:
+            continue  # who leaves for it frees no money
         amounts = _least_amounts(use, ask, choice.model, need)
         closed = ask.closed
         if choice.nodes is not None:
@@ -155,7 +174,9 @@ def _devices(use: QueueUse, ask: Ask, policy: Policy) -> list[str]:
 
 
 def _by_model(use: QueueUse, ask: Ask, resources: list[str]) -> bool:
-    """Whether a limit speaks of devices of one model that the group may use."""
+    """Whether a limit, or a price, speaks of devices of one model that the group may use."""
+    if pays_by_price(use, ask.account):
+        return True
     own = (limit for queue in _chain(use, ask.account) for limit in use.book.limits[queue])
     limits = (*own, *use.book.not_lent(_chain(use, ask.account)))
     return any(one.bounds.model != EVERY_MODEL and one.bounds.resource in resources for one in limits)
@@ -197,7 +218,7 @@ def _admitted(use: QueueUse, ask: Ask, model: int | None) -> int:
     return _largest(everyone, lambda count: _excess_of(use, ask, model, count))
 
 
-def _largest(most: int, excess_of: Callable[[int], Excess | None]) -> int:
+def _largest(most: int, excess_of: Callable[[int], Excess | Overspend | None]) -> int:
     """The largest count up to `most` that exceeds nothing: what fewer members use is no more."""
     if not most or excess_of(most) is None:
         return most
@@ -215,9 +236,10 @@ def _first(ask: Ask, count: int) -> Ask:
     return replace(ask, shapes=ask.shapes[:count], orders=ask.orders[:count])
 
 
-def _excess_of(use: QueueUse, ask: Ask, model: int | None, count: int) -> Excess | None:
-    """The first limit that is exceeded with so many members, whichever they are."""
-    return first_excess(use, ask, _least_amounts(use, ask, model, count), model is not None)
+def _excess_of(use: QueueUse, ask: Ask, model: int | None, count: int) -> Excess | Overspend | None:
+    """The first limit or budget that is exceeded with so many members, whichever they are."""
+    excess = first_excess(use, ask, _least_amounts(use, ask, model, count), model is not None)
+    return excess or first_overspend(use, ask.account, least_rates(use, ask, model, count))
 
 
 def _least_amounts(use: QueueUse, ask: Ask, model: int | None, count: int) -> Ints:

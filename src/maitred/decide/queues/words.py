@@ -12,6 +12,8 @@ from maitred.cluster.queues.use import QueueUse
 from maitred.cluster.snapshot import NO_GROUP
 from maitred.decide.ask import Ask
 from maitred.decide.queues.admission import Excess, refusals
+from maitred.decide.queues.affording import Overspend
+from maitred.decide.queues.budget_words import unpaid
 from maitred.model.plan import Blocker, Detail
 from maitred.model.policy import Policy
 from maitred.model.quantity import text
@@ -35,16 +37,20 @@ def quota(use: QueueUse, ask: Ask, policy: Policy, alone: bool, numbers: Detail)
             )
         return Blocker("Quota", message, {**numbers, "limit": "oneModel", "models": models})
     excess = refused[0][1]
-    message = _sentence(use, excess)
-    if admitted:
-        free = " or ".join(model or "devices without a model" for model in admitted)
-        message += f"; on {free} its queue could have them, but there is no room"
+    if isinstance(excess, Overspend):
+        return unpaid(use, excess, policy, alone, _elsewhere(admitted), numbers)
+    message = _sentence(use, excess) + _elsewhere(admitted)
     by = used_by(use, excess)
     if by:
         message += f"; {_listed(excess.bounds, by)}"
     return Blocker(
         "Quota", f"{'it would fit, but ' if alone else ''}{message}", {**numbers, **_detail(use, excess, by)}
     )
+
+
+def _elsewhere(admitted: list[str]) -> str:
+    free = " or ".join(model or "devices without a model" for model in admitted)
+    return f"; on {free} its queue could have them, but there is no room" if admitted else ""
 
 
 def _detail(use: QueueUse, excess: Excess, by: list[tuple[str, int]]) -> Detail:

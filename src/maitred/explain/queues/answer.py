@@ -3,7 +3,9 @@
 {"apiVersion": "maitred.dev/v1alpha1", "kind": "Queues", "at": "2026-01-31T12:00:00Z",
  "queues":  [{"queue": "vision", "parent": "", "weight": 1.0, "share": 0.25, "waitingGroups": 1,
               "amounts": [{"resource": "nvidia.com/gpu", "model": "H100", "guarantee": "8", "cap": null,
-                           "perUser": null, "used": "0", "borrowed": "0", "lent": "8", "waiting": null}]}],
+                           "perUser": null, "used": "0", "borrowed": "0", "lent": "8", "waiting": null}],
+              "budget": {"unit": "device-hours", "budget": 100.0, "period": "day", "spent": 32.0,
+                         "committed": 16.0, "left": 52.0, "until": "2026-02-01T00:00:00Z"}}],
  "elsewhere": 0,
  "cluster": [{"resource": "nvidia.com/gpu", "model": "NVIDIA-H100-80GB-HBM3", "there": "16", "used": "16"}]}
 
@@ -34,6 +36,19 @@ class QueueAmounts(Record, frozen=True):
     """What groups ask for that wait; None but for all models together: nobody knows yet which they get."""
 
 
+class BudgetState(Record, frozen=True):
+    """Of this period. In device-hours or in money, rounded."""
+
+    unit: str
+    budget: float
+    period: str
+    spent: float
+    committed: float
+    """Until the end of the period, by what runs."""
+    left: float
+    until: str
+
+
 class QueueState(Record, frozen=True):
     queue: str
     parent: str
@@ -43,6 +58,8 @@ class QueueState(Record, frozen=True):
     waiting_groups: int
     """In this queue and in those below it."""
     amounts: tuple[QueueAmounts, ...]
+    budget: BudgetState | None = None
+    """None where it has none of its own."""
 
 
 class ClusterAmounts(Record, frozen=True):

@@ -11,12 +11,16 @@ from maitred.cluster.nodes import Codes, Ints
 from maitred.cluster.queues.book import Limit, QueueBook
 from maitred.cluster.queues.tree import TOP, Bounds
 from maitred.decide.preemption.evictable import EvictablePods
+from maitred.decide.queues.budgets import unit_words
 from maitred.decide.queues.standings import Standings
-from maitred.explain.queues.answer import ClusterAmounts, QueueAmounts, Queues, QueueState
+from maitred.explain.queues.answer import BudgetState, ClusterAmounts, QueueAmounts, Queues, QueueState
 from maitred.explain.situation import Situation
 from maitred.model.quantity import text
 from maitred.model.queues import EVERY_MODEL
 from maitred.model.words import moment
+
+DIGITS = 3
+"""Of what is spent."""
 
 
 def queues(situation: Situation, namespaces: Collection[str] | None = None) -> Queues:
@@ -56,6 +60,7 @@ class QueueSurvey:
             share=self.book.share(queue, self.used[row]),
             waiting_groups=int(self._waiting[0][row]),
             amounts=tuple(self._amounts(queue)),
+            budget=self._budget(queue),
         )
 
     def cluster(self) -> Iterator[ClusterAmounts]:
@@ -65,6 +70,22 @@ class QueueSurvey:
                 if there or used:
                     model = self.book.models[place % len(self.book.models)]
                     yield ClusterAmounts(resource, model, text(resource, there), text(resource, used))
+
+    def _budget(self, queue: int) -> BudgetState | None:
+        balances, budget = self.situation.snapshot.balances, self.tree.queues[queue].budget
+        if balances is None or budget is None:
+            return None
+        row = balances.queues.index(queue)
+        spent, committed = float(balances.spent[row]), float(balances.committed[row, 0])
+        return BudgetState(
+            unit=unit_words(budget, self.situation.policy),
+            budget=budget.amount,
+            period=budget.period,
+            spent=round(spent, DIGITS),
+            committed=round(committed, DIGITS),
+            left=round(max(0.0, budget.amount - spent - committed), DIGITS),
+            until=moment(int(balances.bounds[row, 1]) // 1000),
+        )
 
     # -- one queue ---------------------------------------------------------------------------------------
 

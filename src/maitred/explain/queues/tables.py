@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rich.text import Text
 
-from maitred.explain.queues.answer import QueueAmounts, Queues, QueueState
+from maitred.explain.queues.answer import BudgetState, QueueAmounts, Queues, QueueState
 from maitred.explain.tables import Cell, aligned, header
 from maitred.model.queues import EVERY_MODEL
 from maitred.model.words import counted
@@ -20,6 +20,7 @@ TITLES = (
     "LENT",
     "WAITING",
 )
+BUDGET_TITLES = ("BUDGET OF", "A PERIOD", "SPENT", "COMMITTED", "LEFT", "UNTIL")
 NOTHING = "-"
 
 
@@ -29,6 +30,10 @@ def queue_lines(found: Queues, width: int | None = None) -> Iterator[Text]:
         rows = [row for one in found.queues for row in queue_rows(one, depths[one.queue])]
         yield from aligned([header(*TITLES), *rows], width)
         yield Text()
+        budgets = [budget_row(one.queue, one.budget) for one in found.queues if one.budget is not None]
+        if budgets:
+            yield from aligned([header(*BUDGET_TITLES), *budgets], width)
+            yield Text()
     elif not found.elsewhere:
         yield Text("The policy has no queues: no group is limited by them.")
         return
@@ -65,6 +70,17 @@ def amount_cells(amounts: QueueAmounts) -> Sequence[Cell]:
         amounts.used,
         Text(amounts.borrowed, "yellow" if amounts.borrowed != "0" else ""),
         NOTHING if lent is None else Text(lent, "yellow" if lent != "0" else ""),
+    )
+
+
+def budget_row(queue: str, budget: BudgetState) -> Sequence[Cell]:
+    return (
+        queue,
+        f"{budget.budget:g} {budget.unit} a {budget.period}",
+        f"{budget.spent:g}",
+        f"{budget.committed:g}",
+        Text(f"{budget.left:g}", "" if budget.left else "yellow"),
+        budget.until,
     )
 
 

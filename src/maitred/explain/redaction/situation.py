@@ -73,6 +73,7 @@ def _queue(queue: Queue, redaction: Redaction) -> Queue:
         lend=queue.lend,
         min_runtime=queue.min_runtime,
         runtime=queue.runtime,
+        budget=queue.budget,
     )
 
 

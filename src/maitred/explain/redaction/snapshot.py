@@ -34,6 +34,7 @@ from maitred.model.owners import OWNER_KINDS
 from maitred.model.pod import NODE_OWNERS
 from maitred.model.policy import Policy
 from maitred.model.queues import named_queue
+from maitred.model.spending import SpendingMemory
 from maitred.model.suspending import OWNERS, OwnerName, TopOwner
 from maitred.model.suspension import SUSPENDED
 from maitred.model.usage import QueueUsage, UsageMemory
@@ -124,6 +125,8 @@ class Redaction:
             unread_usage=old.unread_usage,
             overrides=overrides_told(old.overrides, names, self.reports),
             unread_overrides=old.unread_overrides,
+            spending=self._spending(old.spending),
+            unread_spending=old.unread_spending,
             drains=tuple(drains.values()),
             unread_drains=old.unread_drains,
             drained={row: drains[drain.name] for row, drain in old.drained.items()},
@@ -264,6 +267,10 @@ class Redaction:
         """Queues of others have no names."""
         queues = (QueueUsage(self.words.told(one.queue), one.had, one.average) for one in usage.queues)
         return UsageMemory(usage.at, tuple(queues))
+
+    def _spending(self, spending: SpendingMemory) -> SpendingMemory:
+        queues = (msgspec.structs.replace(one, queue=self.words.told(one.queue)) for one in spending.queues)
+        return SpendingMemory(spending.at, tuple(queues))
 
     def _view(self, view: GroupView, created: float) -> GroupView:
         if self.names.is_own(view.group.key):

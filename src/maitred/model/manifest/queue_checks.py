@@ -15,9 +15,9 @@ from maitred.model.manifest.checks import (
 )
 from maitred.model.manifest.errors import FieldError
 from maitred.model.pod import Quantity
-from maitred.model.policy import AnyOrder, FairShare, matches_model, order_rules
+from maitred.model.policy import AnyOrder, FairShare, Prices, matches_model, order_rules
 from maitred.model.quantity import LARGEST_AMOUNT, NATIVE, amount, text
-from maitred.model.queues import DEFAULT_QUEUE, EVERY_MODEL, Queue, QueueLimit
+from maitred.model.queues import DEFAULT_QUEUE, EVERY_MODEL, Queue, QueueBudget, QueueLimit
 from maitred.model.setting import NO_LIMIT
 
 DEEPEST = 8
@@ -25,6 +25,8 @@ MOST_QUEUES = 10_000
 MOST_LIMITS = 256
 LONGEST_QUEUE_NAME = LONGEST_NAMESPACE
 """Queues are named in labels too, as those of other schedulers are."""
+LARGEST_BUDGET = 1e12
+MOST_WARNINGS = 16
 SHOWN = 4
 SHORTEST_LIMIT = 1_000
 """Of run times, in milliseconds: deadlines of Jobs are in seconds."""
@@ -34,7 +36,7 @@ Subject = tuple[str, str]
 """A resource, and a pattern of models of devices."""
 
 
-def check_queues(queues: Sequence[Queue], fair_share: FairShare, order: AnyOrder) -> None:
+def check_queues(queues: Sequence[Queue], fair_share: FairShare, order: AnyOrder, prices: Prices) -> None:
     if len(queues) > MOST_QUEUES:
         raise FieldError("queues", f"has {len(queues)} queues; {MOST_QUEUES} are allowed")
     for position, queue in enumerate(queues):
@@ -46,6 +48,7 @@ def check_queues(queues: Sequence[Queue], fair_share: FairShare, order: AnyOrder
         check_queue(f"queues[{position}]", queue)
     check_promises(queues)
     check_run_times(queues)
+    check_budgets(queues, prices)
     check_sharing(queues, fair_share, order)
 
 
@@ -135,6 +138,49 @@ def amounts_of(limit: QueueLimit) -> Iterator[tuple[str, Quantity]]:
 
 def subject(limit: QueueLimit) -> Subject:
     return limit.resource, limit.model.casefold()
+
+
+# ---- budgets
+
+
+def check_budgets(queues: Sequence[Queue], prices: Prices) -> None:
+    for position, queue in enumerate(queues):
+        if queue.budget is not None:
+            check_budget(f"queues[{position}].budget", queue.budget, prices)
+    check_ends(queues)
+
+
+def check_budget(field: str, budget: QueueBudget, prices: Prices) -> None:
+    said = {"deviceHours": budget.device_hours, "money": budget.money}
+    sizes = {name: size for name, size in said.items() if size is not None}
+    if len(sizes) != 1:
+        has = "both" if sizes else "neither"
+        raise FieldError(field, f"needs either deviceHours or money, and has {has}")
+    for name, size in sizes.items():
+        if not 0 <= size <= LARGEST_BUDGET:
+            raise FieldError(f"{field}.{name}", f"{size:g} is not between 0 and {LARGEST_BUDGET:g}")
+    if budget.money is not None and not any(price.per_hour for price in prices.devices):
+        raise FieldError(f"{field}.money", "nothing has a price; write prices.devices, or use deviceHours")
+    if len(budget.warn_at) > MOST_WARNINGS:
+        what = f"has {len(budget.warn_at)} shares; {MOST_WARNINGS} are allowed"
+        raise FieldError(f"{field}.warnAt", what)
+    for place, share in enumerate(budget.warn_at):
+        if not 0 < share <= 1:
+            raise FieldError(f"{field}.warnAt[{place}]", f"{share:g} is no share: above 0, and 1 at most")
+
+
+def check_ends(queues: Sequence[Queue]) -> None:
+    """Of groups for which a budget pays it is known how long they run at most."""
+    for terms in terms_of(queues):
+        chain = [one.queue for one in terms.chain()]
+        payers = [one.name for one in chain if one.budget is not None]
+        said = any({one.runtime.default, one.runtime.most} != {NO_LIMIT} for one in chain)
+        if payers and not terms.below and not said:
+            what = (
+                f"is required, such as 24h: the budget of {payers[0]} pays for groups from their start, so "
+                "it must be known how long those run that say nothing"
+            )
+            raise FieldError(f"queues[{terms.position}].runtime.default", what)
 
 
 # ---- how long groups run

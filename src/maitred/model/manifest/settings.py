@@ -132,7 +132,7 @@ def check_policy(policy: Policy) -> None:
         raise FieldError("devices.bindingTimeout", f"{timeout!r} is not {FORM}, above 0s")
     check_prices(policy.prices)
     check_order(policy.order)
-    check_queues(policy.queues, policy.fair_share, policy.order)
+    check_queues(policy.queues, policy.fair_share, policy.order, policy.prices)
 
 
 def check_order(order: AnyOrder) -> None:

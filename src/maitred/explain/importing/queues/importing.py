@@ -57,7 +57,7 @@ def _policy(draft: Draft) -> dict[str, Any]:
             "queues": [one.plain() for one in draft.queues.values()],
         }
         made = msgspec.convert(plain, Policy)
-        check_queues(made.queues, made.fair_share, made.order)
+        check_queues(made.queues, made.fair_share, made.order, made.prices)
         check_policy(made)
     except FieldError as problem:
         raise InputError("", "", problem.field, f"{problem.what}, in the policy that it would be") from None

@@ -1,0 +1,85 @@
+"""What queues may still spend in this period and in the next ones, and what it costs to have devices.
+
+A budget is in device-hours or in money. Whoever has devices pays for them by the hour; what somebody could
+have until its end is committed from the start. What reaches beyond the end of a period is committed in the
+next. Three periods tell for all that come later: of them one is at least as long as any later one, and what
+is committed only gets less.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from maitred.cluster.nodes import Ints
+from maitred.cluster.queues.book import Floats, QueueAccount, QueueBook
+from maitred.cluster.queues.tree import QueueTree
+from maitred.model.needs import Needs
+from maitred.model.policy import Policy, is_device, price_of
+from maitred.model.quantity import amount
+from maitred.model.queues import QueueBudget
+
+HOUR = 3_600_000
+PERIODS = 3
+DEVICE_HOURS, MONEY = 0, 1
+UNITS = 2
+
+
+def unit_of(budget: QueueBudget) -> int:
+    return DEVICE_HOURS if budget.money is None else MONEY
+
+
+@dataclass(frozen=True, eq=False)
+class Balances:
+    """One row for each queue with a budget."""
+
+    now: int
+    """In milliseconds since 1970."""
+    queues: tuple[int, ...]
+    bounds: Ints
+    """When its period began, when this one ends, and when the next ones end."""
+    amounts: Floats
+    units: Ints
+    spent: Floats
+    """In this period."""
+    committed: Floats
+    """By what runs, from now on, in each period."""
+
+    def rows_of(self, chain: Sequence[int]) -> Ints:
+        """The budgets that pay for what a queue has, given with those above it."""
+        places = {queue: row for row, queue in enumerate(self.queues)}
+        return np.array([places[queue] for queue in chain if queue in places], dtype=np.int64)
+
+    def hours(self, rows: Ints, account: QueueAccount) -> Floats:
+        """How much of the time, from now on, that groups on an account could have devices is in each of the
+        periods."""
+        until = self.now + account.span
+        if account.deadline is not None and account.deadline > self.now:
+            until = min(until, account.deadline)
+        starts, ends = np.maximum(self.bounds[rows, :-1], self.now), self.bounds[rows, 1:]
+        found: Floats = np.clip(np.minimum(ends, until) - starts, 0, None) / HOUR
+        return found
+
+
+def rates_of(policy: Policy, models: Sequence[str], needs: Needs) -> Floats:
+    """What an hour of such a pod costs in each unit, on devices of each model."""
+    found = np.zeros((UNITS, len(models)))
+    for resource, count in needs.requests:
+        if is_device(policy, resource):
+            devices = count / amount(resource, 1)
+            found[DEVICE_HOURS] += devices
+            found[MONEY] += [devices * (price_of(policy, resource, model) or 0.0) for model in models]
+    return found
+
+
+def rates_by_needs(book: QueueBook) -> Floats:
+    """The same of all needs that pods have."""
+    needs = book.snapshot.needs
+    found = np.zeros((len(needs), UNITS, len(book.models)))
+    for number, one in enumerate(needs):
+        found[number] = rates_of(book.policy, book.models, one)
+    return found
+
+
+def budgets_of(tree: QueueTree) -> Mapping[int, QueueBudget]:
+    return {place: queue.budget for place, queue in enumerate(tree.queues) if queue.budget is not None}

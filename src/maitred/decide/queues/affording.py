@@ -1,0 +1,109 @@
+"""Whether the budgets of its queue, and of the queues above, can pay for a group until its end."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from maitred.cluster.account import NO_ACCOUNT
+from maitred.cluster.queues.balances import HOUR, MONEY, UNITS
+from maitred.cluster.queues.book import Floats
+from maitred.cluster.queues.use import QueueUse
+from maitred.decide.ask import Ask, Assignment
+
+TOLERANCE = 1e-6
+"""What sums of fractions may be off by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overspend:
+    """A budget that would be exceeded."""
+
+    queue: int
+    period: int
+    """0: in this period; else in one of the next, into which the group would run."""
+    row: int
+    """Among all budgets."""
+    spent: float
+    committed: float
+    """Until the end of the period, by those that run."""
+    asked: float
+    rate: float
+    """What an hour of the group costs."""
+
+    @property
+    def used(self) -> float:
+        return self.spent + self.committed
+
+
+def is_paid_for(use: QueueUse, account: int) -> bool:
+    """Whether any budget pays for groups on this account."""
+    return use.balances is not None and account != NO_ACCOUNT and bool(use.book.accounts[account].span)
+
+
+def pays_by_price(use: QueueUse, account: int) -> bool:
+    """Whether it makes a difference to a budget on devices of which model a group is."""
+    if use.balances is None or not is_paid_for(use, account):
+        return False
+    rows = use.balances.rows_of(use.book.tree.chain[use.book.accounts[account].queue])
+    return bool((use.balances.units[rows] == MONEY).any())
+
+
+def first_overspend(use: QueueUse, account: int, rates: Floats) -> Overspend | None:
+    """The first budget that cannot pay for what costs so much by the hour, in each unit: that of its own
+    queue, or one above."""
+    if not is_paid_for(use, account) or not rates.any():
+        return None
+    return next(_overspends(use, account, rates), None)
+
+
+def _overspends(use: QueueUse, account: int, rates: Floats) -> Iterator[Overspend]:
+    balances = use.balances
+    assert balances is not None, "only where there are budgets"
+    rows, costs = use.costs(account, rates)
+    committed = balances.committed[rows] + use.committed[rows]
+    spent = np.zeros_like(committed)
+    spent[:, 0] = balances.spent[rows]
+    left = balances.amounts[rows][:, None] - spent - committed
+    for place in range(len(rows) - 1, -1, -1):
+        for period in np.flatnonzero((costs[place] > 0) & (costs[place] > left[place] + TOLERANCE)).tolist():
+            row = int(rows[place])
+            yield Overspend(
+                queue=balances.queues[row],
+                period=period,
+                row=row,
+                spent=float(spent[place, period]),
+                committed=float(committed[place, period]),
+                asked=float(costs[place, period]),
+                rate=float(rates[balances.units[row]]),
+            )
+
+
+def least_rates(use: QueueUse, ask: Ask, model: int | None, count: int) -> Floats:
+    """What an hour of so many members costs at least in each unit; where they may be on any model, on the
+    cheapest."""
+    if not is_paid_for(use, ask.account):
+        return np.zeros(UNITS)
+    of_shapes = {shape: use.rates_of(shape) for shape in ask.distinct}
+    rates = np.array([of_shapes[shape] for shape in ask.shapes])
+    chosen = rates.min(axis=2) if model is None else rates[:, :, model]
+    found: Floats = np.sort(chosen, axis=0)[:count].sum(axis=0)
+    return found
+
+
+def rates_of_seats(use: QueueUse, ask: Ask, found: Assignment) -> Floats:
+    """The same of each of these members on these nodes."""
+    rates = np.zeros((len(found), UNITS))
+    if is_paid_for(use, ask.account):
+        models = use.models[[row for _, row in found]]
+        for place, (member, _) in enumerate(found):
+            rates[place] = use.rates_of(ask.shapes[member])[:, models[place]]
+    return rates
+
+
+def longest_span(use: QueueUse, excess: Overspend) -> int:
+    """How long the group could run for what is left in this period, in milliseconds; 0 if not at all, and if
+    it is a later period that cannot pay."""
+    assert use.balances is not None, "only where there are budgets"
+    left = float(use.balances.amounts[excess.row]) - excess.used
+    return 0 if excess.period or left <= 0 else int(left / excess.rate * HOUR)

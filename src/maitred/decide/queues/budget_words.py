@@ -1,0 +1,64 @@
+"""A budget that cannot pay for a group, in numbers and words."""
+
+from maitred.cluster.queues.use import QueueUse
+from maitred.decide.queues.affording import Overspend, longest_span
+from maitred.decide.queues.budgets import unit_words
+from maitred.model.duration import written
+from maitred.model.plan import Blocker, Detail
+from maitred.model.policy import Policy
+from maitred.model.runtime import MAX_RUNTIME
+from maitred.model.words import moment
+
+DIGITS = 3
+MINUTE = 60_000
+"""In milliseconds. To run for less is offered to nobody."""
+
+
+def unpaid(
+    use: QueueUse, excess: Overspend, policy: Policy, alone: bool, elsewhere: str, numbers: Detail
+) -> Blocker:
+    """Which budget is short, by how much, and when it begins anew."""
+    balances, queue = use.balances, use.book.tree.queues[excess.queue]
+    budget = queue.budget
+    assert balances is not None, "only where there are budgets"
+    assert budget is not None, "only budgets are overspent"
+    begins, until = (
+        moment(int(one) // 1000) for one in balances.bounds[excess.row][excess.period : excess.period + 2]
+    )
+    span = longest_span(use, excess) // MINUTE * MINUTE
+    detail: Detail = {
+        **numbers,
+        "queue": queue.name,
+        "unit": unit_words(budget, policy),
+        "period": budget.period,
+        "budget": budget.amount,
+        "spent": round(excess.spent, DIGITS),
+        "committed": round(excess.committed, DIGITS),
+        "asked": round(excess.asked, DIGITS),
+        "begins": begins,
+        "until": until,
+        "affordable": written(span) if span else None,
+    }
+    message = f"{_sentence(detail, excess)}{elsewhere}; {_advice(detail, excess, budget.amount)}"
+    return Blocker("Budget", f"{'it would fit, but ' if alone else ''}{message}", detail)
+
+
+def _sentence(detail: Detail, excess: Overspend) -> str:
+    may = f"queue {detail['queue']} may spend {detail['budget']:g} {detail['unit']} a {detail['period']}"
+    asked = f"the group needs {detail['asked']:g} ({round(excess.rate, DIGITS):g} an hour until its end)"
+    if excess.period:
+        return (
+            f"{may}, and of those from {detail['begins']} on {detail['committed']:g} are committed to groups "
+            f"that run; {asked} of them"
+        )
+    return f"{may}: {detail['spent']:g} are spent and {detail['committed']:g} committed, and {asked}"
+
+
+def _advice(detail: Detail, excess: Overspend, amount: float) -> str:
+    """What its owner can do, and when it comes right by itself."""
+    shorter = f"set {MAX_RUNTIME} to {detail['affordable']} or less" if detail["affordable"] else ""
+    if excess.asked > amount:
+        least = "ask for fewer devices or for a larger budget"
+        return f"no {detail['period']} pays for so much: {', or '.join(filter(None, (shorter, least)))}"
+    wait = f"wait for {detail['until']}, when the next {detail['period']} begins"
+    return ", or ".join(filter(None, (shorter, wait)))

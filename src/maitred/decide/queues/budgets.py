@@ -1,0 +1,280 @@
+"""What queues have spent of their budgets, and what those that run could still spend.
+
+What runs pays for its devices by the hour, from its own start, which the cluster knows; what has ended must
+be remembered. It is written down what was spent, what an hour of all that ran cost then, and what they could
+cost until their ends. Who of them has left since then follows from who is still there: they pay until now,
+but for no more than was committed for them. So what nobody has seen end does not get cheaper by that, what is
+written down twice is spent once, and what came and went since then is forgotten.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import numpy as np
+
+from maitred.cluster.account import NO_ACCOUNT
+from maitred.cluster.nodes import Ints, Mask
+from maitred.cluster.queues.balances import (
+    HOUR,
+    MONEY,
+    PERIODS,
+    Balances,
+    budgets_of,
+    rates_by_needs,
+    unit_of,
+)
+from maitred.cluster.queues.book import RENEWED_EVERY, Floats, QueueBook, in_queues
+from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME, Snapshot
+from maitred.model.memory import LONGEST
+from maitred.model.meta import Timestamp
+from maitred.model.periods import period_bounds
+from maitred.model.policy import Policy
+from maitred.model.queues import QueueBudget
+from maitred.model.runtime import with_stay
+from maitred.model.spending import NO_SPENDING, SETTLED_EVERY, UNREAD, QueueSpending, SpendingMemory
+from maitred.model.times import at_second
+from maitred.model.words import moment
+
+DEVICE_HOURS = "device-hours"
+LEAST = 1e-6
+"""What is less is nothing."""
+NOBODY = -1
+NEVER = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True)
+class BudgetOutcome:
+    balances: Balances | None = None
+    memory: SpendingMemory | None = None
+    """What is to be remembered from now on; None if that is what was."""
+    wake_at: int | None = None
+    """In milliseconds since 1970."""
+    warnings: tuple[str, ...] = ()
+
+
+NO_BUDGETS = BudgetOutcome()
+
+
+def entered(snapshot: Snapshot, policy: Policy, now: datetime, scheduler: str | None) -> Snapshot:
+    """The same cluster with its book of queues and what they may still spend."""
+    found = in_queues(snapshot, policy, scheduler)
+    balances = settle(found, policy, now).balances
+    return found if balances is found.balances else replace(found, balances=balances)
+
+
+def settle(snapshot: Snapshot, policy: Policy, now: datetime) -> BudgetOutcome:
+    book = snapshot.book
+    if book is None or not any(book.tree.has_budget):
+        return NO_BUDGETS
+    return _Settlement(book, snapshot, round(now.timestamp() * 1000)).outcome(now)
+
+
+def unit_words(budget: QueueBudget, policy: Policy) -> str:
+    """`device-hours`, or the currency."""
+    return policy.prices.currency if unit_of(budget) == MONEY else DEVICE_HOURS
+
+
+@dataclass(frozen=True, eq=False)
+class Running:
+    """Pods and the budgets that pay for them: a pod as often as there are such, in the order of what counts,
+    so that the same comes out in whatever order pods are known."""
+
+    row: Ints
+    start: Ints
+    """Now, of those that have not started."""
+    seen: Mask
+    """They have started."""
+    until: Ints
+    """When they end by their limits."""
+    rate: Floats
+
+    def end(self, at: int) -> Ints:
+        """Until when they pay for what they have, as it was at some time: whoever is still there at its end
+        pays for an hour more, and then for the next."""
+        late = at - self.until
+        return np.where(late < 0, self.until, self.until + (late // RENEWED_EVERY + 1) * RENEWED_EVERY)
+
+    def sums(self, amounts: Floats, rows: int) -> Floats:
+        # Without any pods there would be whole numbers.
+        return np.bincount(self.row, weights=amounts, minlength=rows).astype(np.float64)
+
+
+class _Settlement:
+    def __init__(self, book: QueueBook, snapshot: Snapshot, now: int) -> None:
+        self.book, self.now, self.policy = book, now, book.policy
+        memory, self.unread = snapshot.spending, snapshot.unread_spending
+        self.at = now if memory.at is None else round(memory.at.timestamp() * 1000)
+        if self.at > now + SETTLED_EVERY:
+            memory, self.at, self.unread = NO_SPENDING, now, UNREAD.format("it is from the future")
+        self.memory = memory
+        self.budgets = budgets_of(book.tree)
+        self.queues = tuple(self.budgets)
+        self.bounds = np.array(
+            [period_bounds(one.period, now, PERIODS) for one in self.budgets.values()], dtype=np.int64
+        )
+        self.units = np.array([unit_of(one) for one in self.budgets.values()], dtype=np.int64)
+        self.known = self._known(memory)
+        self.running = self._running(snapshot)
+
+    def _known(self, memory: SpendingMemory) -> list[QueueSpending | None]:
+        """What is remembered of each queue, if it is in the unit in which it has its budget now."""
+        by_name = {one.queue: one for one in memory.queues}
+        found = list[QueueSpending | None]()
+        for queue, budget in self.budgets.items():
+            one = by_name.get(self.book.tree.queues[queue].name)
+            found.append(one if one is not None and one.unit == unit_words(budget, self.policy) else None)
+        return found
+
+    # -- who runs --------------------------------------------------------------------------------------
+
+    def _running(self, snapshot: Snapshot) -> Running:
+        book, bound = self.book, snapshot.bound
+        account = book.account_of_bound  # opens those that are missing
+        above = self._budgets_above()[account]
+        pods, levels = np.nonzero(above != NOBODY)
+        row = above[pods, levels]
+        rate: Floats = rates_by_needs(book)[
+            bound.needs[pods], self.units[row], book.model_of(snapshot.nodes)[bound.node[pods]]
+        ]
+        costs = rate > 0
+        pods, row, rate = pods[costs], row[costs], rate[costs]
+        seen = (bound.started[pods] != UNKNOWN_TIME) & (bound.started[pods] <= self.now)
+        start = np.where(seen, bound.started[pods], self.now)
+        until = self._ends(snapshot, pods, start)
+        order = np.lexsort((rate, seen, start, until, row))
+        return Running(row[order], start[order], seen[order], until[order], rate[order])
+
+    def _budgets_above(self) -> Ints:
+        """Of every account, the rows of the budgets that pay for what is on it."""
+        tree, place = self.book.tree, {queue: row for row, queue in enumerate(self.queues)}
+        found = np.full((len(self.book.accounts), tree.depth), NOBODY, dtype=np.int64)
+        for number, account in enumerate(self.book.accounts):
+            if number != NO_ACCOUNT:
+                rows = [place.get(queue, NOBODY) for queue in tree.chain[account.queue]]
+                found[number, : len(rows)] = rows
+        return found
+
+    def _ends(self, snapshot: Snapshot, pods: Ints, start: Ints) -> Ints:
+        """When each of these pods ends by its limit, as its group or else it itself says."""
+        book, bound = self.book, snapshot.bound
+        queue = np.array([one.queue for one in book.accounts], dtype=np.int64)[book.account_of_bound[pods]]
+        grouped = bound.group[pods] != NO_GROUP
+        lone = np.where(grouped, 0, bound.standing[pods]), np.where(grouped, 0, bound.stay[pods])
+        keys, places = np.unique(
+            np.stack((queue, np.where(grouped, bound.group[pods], NO_GROUP), *lone)),
+            axis=1,
+            return_inverse=True,
+        )
+        spans = np.zeros(keys.shape[1], dtype=np.int64)
+        deadlines = np.full(keys.shape[1], NEVER, dtype=np.int64)
+        for place, (its_queue, group, standing, stay) in enumerate(keys.T.tolist()):
+            seated = None if group == NO_GROUP else snapshot.seated[group]
+            runtime = with_stay(snapshot.standings[standing].runtime, snapshot.stays[stay])
+            runtime = runtime if seated is None else seated.runtime
+            spans[place] = book.span(runtime, its_queue)
+            if runtime.stay.deadline is not None:
+                deadlines[place] = runtime.stay.deadline
+        places = places.reshape(-1)
+        found: Ints = np.maximum(start, np.minimum(start + spans[places], deadlines[places]))
+        return found
+
+    # -- what was spent --------------------------------------------------------------------------------
+
+    def outcome(self, now: datetime) -> BudgetOutcome:
+        rows, running = len(self.queues), self.running
+        spent, left_rate = self._spent()
+        ends, committed = running.end(self.now), np.zeros((rows, PERIODS))
+        for period in range(PERIODS):
+            begins = np.maximum(self.bounds[running.row, period], self.now)
+            hours = np.clip(np.minimum(ends, self.bounds[running.row, period + 1]) - begins, 0, None) / HOUR
+            committed[:, period] = running.sums(hours * running.rate, rows)
+        balances = Balances(
+            now=self.now,
+            queues=self.queues,
+            bounds=self.bounds,
+            amounts=np.array([one.amount for one in self.budgets.values()]),
+            units=self.units,
+            spent=spent,
+            committed=committed,
+        )
+        rate = running.sums(running.rate * running.seen, rows)
+        in_all = running.sums(running.rate * running.seen * (ends - self.now) / HOUR, rows)
+        memory = self._remembered(now, spent, rate, in_all)
+        due = self._is_due(rate, left_rate, bool(memory.queues))
+        looks = [self.at if not due else self.now] if rate.any() else []
+        wakes = [one + SETTLED_EVERY for one in looks] + self.bounds[:, 1].tolist()
+        warnings = (*self._warnings(balances), *filter(None, [self.unread]))
+        return BudgetOutcome(balances, memory if due else None, min(wakes), warnings)
+
+    def _spent(self) -> tuple[Floats, Floats]:
+        """In this period, by each; and what an hour of those cost who have left since it was written down."""
+        running, rows = self.running, len(self.queues)
+        begins, spent, left = self.bounds[:, 0], np.zeros(rows), np.zeros(rows)
+        since = begins.copy()
+        stayed = running.seen & (running.start <= self.at)
+        still = running.sums(running.rate * stayed, rows)
+        ahead = (running.end(self.at) - self.at) / HOUR
+        still_committed = running.sums(running.rate * stayed * ahead, rows)
+        for row, one in enumerate(self.known):
+            if one is None:
+                continue
+            if round(one.begun.timestamp() * 1000) >= begins[row]:
+                spent[row], since[row] = one.spent, max(begins[row], self.at)
+            gone = one.rate - still[row]
+            if gone > LEAST:
+                left[row] = gone
+                hours = max(0, self.now - max(self.at, int(begins[row]))) / HOUR
+                spent[row] += min(gone * hours, max(0.0, one.committed - still_committed[row]))
+        hours = np.clip(self.now - np.maximum(running.start, since[running.row]), 0, None) / HOUR
+        return spent + running.sums(running.rate * hours, rows), left
+
+    # -- what is remembered ----------------------------------------------------------------------------
+
+    def _is_due(self, rate: Floats, left: Floats, is_said: bool) -> bool:
+        """It is written down when somebody has come or left, when a period begins, and now and then."""
+        if self.memory.at is None:
+            return is_said
+        if self.now - self.at >= SETTLED_EVERY and rate.any():
+            return True
+        before = np.array([0.0 if one is None else one.rate for one in self.known])
+        begun = [one is not None and one.begun.timestamp() * 1000 for one in self.known]
+        is_old = any(b is not False and b != begin for b, begin in zip(begun, self.bounds[:, 0], strict=True))
+        return bool(left.any()) or bool((np.abs(before - rate) > LEAST).any()) or is_old
+
+    def _remembered(self, now: datetime, spent: Floats, rate: Floats, committed: Floats) -> SpendingMemory:
+        """Queues that have spent nothing are left out; if there are too many, those that spend least."""
+        order = np.argsort(-np.maximum(spent, rate), kind="stable").tolist()
+        found = [
+            QueueSpending(
+                self.book.tree.queues[self.queues[row]].name,
+                unit_words(self.budgets[self.queues[row]], self.policy),
+                _at(int(self.bounds[row, 0])),
+                *(float(one[row]) for one in (spent, rate, committed)),
+            )
+            for row in order
+            if spent[row] > 0 or rate[row] > 0
+        ]
+        while len(str(memory := SpendingMemory(now, tuple(sorted(found, key=_name))))) > LONGEST:
+            del found[len(found) * 3 // 4 :]
+        return memory
+
+    def _warnings(self, balances: Balances) -> list[str]:
+        found = list[str]()
+        for row, (queue, budget) in enumerate(self.budgets.items()):
+            used = balances.spent[row] + balances.committed[row, 0]
+            reached = [share for share in budget.warn_at if used >= share * budget.amount - LEAST]
+            if reached:
+                found.append(
+                    f"queue {self.book.tree.queues[queue].name} has spent or committed {max(reached):.0%} of "
+                    f"the {budget.amount:g} {unit_words(budget, self.policy)} that it may spend until "
+                    f"{moment(int(balances.bounds[row, 1]) // 1000)}"
+                )
+        return found
+
+
+def _name(one: QueueSpending) -> str:
+    return one.queue
+
+
+def _at(milliseconds: int) -> Timestamp:
+    return at_second(milliseconds / 1000)

@@ -1,0 +1,66 @@
+"""What queues have spent of their budgets: kept in one object of maitred's own namespace, where no tenant can
+write.
+
+It is a ConfigMap with the label `maitred.dev/record: budgets`. A decision reads it like any other object, and
+its Plan has what is to be remembered from now on. What runs pays from its own start, which the cluster knows;
+so only what has ended must be remembered, and what those that ran then would have cost if they had ended.
+"""
+
+from typing import Annotated
+
+import msgspec
+
+from maitred.model.memory import CONTENT, LONGEST, MemoryObject, Name
+from maitred.model.meta import Lean, Timestamp
+
+BUDGETS = "maitred-budgets"
+SETTLED_EVERY = 60_000
+"""In milliseconds: so often it is looked at what queues spend. A crash forgets no more."""
+LARGEST = 1e18
+UNREAD = "what is remembered of budgets (maitred-budgets) cannot be read, so it is ignored: {}"
+
+Amount = Annotated[float, msgspec.Meta(ge=0, le=LARGEST)]
+
+
+class QueueSpending(Lean, frozen=True, omit_defaults=False):
+    """In device-hours or in money, as the budget of the queue is."""
+
+    queue: Name
+    unit: Name
+    """If the budget has another one by now, this counts for nothing."""
+    begun: Timestamp
+    """When the period began in which so much was spent,"""
+    spent: Amount = 0.0
+    """by all that ran in it, up to when this was written down."""
+    rate: Amount = 0.0
+    """What an hour of all that ran then costs,"""
+    committed: Amount = 0.0
+    """and what it could still cost from then on, up to its ends."""
+
+
+class SpendingMemory(Lean, frozen=True, omit_defaults=False):
+    at: Timestamp | None = None
+    """When it was written down; None if it never was."""
+    queues: tuple[QueueSpending, ...] = ()
+
+    def __str__(self) -> str:
+        return msgspec.json.encode(self).decode()
+
+
+NO_SPENDING = SpendingMemory()
+
+
+def spending_of(kept: MemoryObject | None) -> tuple[SpendingMemory, str]:
+    """What is remembered, and what is wrong with it if it cannot be read."""
+    text = "" if kept is None else kept.data.get(CONTENT, "")
+    if not text:
+        return NO_SPENDING, ""
+    if len(text) > LONGEST:
+        return NO_SPENDING, UNREAD.format(f"it has more than {LONGEST} characters")
+    try:
+        found = msgspec.json.decode(text, type=SpendingMemory)
+    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+        return NO_SPENDING, UNREAD.format(str(error)[:200])
+    if found.at is None or len({one.queue for one in found.queues}) < len(found.queues):
+        return NO_SPENDING, UNREAD.format("it has no time, or a queue twice")
+    return found, ""

@@ -1,0 +1,288 @@
+"""Budgets: nobody starts whom a budget cannot pay, and what a Plan remembers of budgets is right.
+
+docs/design/queues.md, a second time. Whoever has devices pays by the hour from its start; until its end so
+much is committed. Of those that were there when it was written down, and are not any more, as much was spent
+as they could have spent since then.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from fnmatch import fnmatchcase
+from functools import cached_property
+from itertools import pairwise
+from math import isclose, isfinite
+
+from .case import Breach, Case, breach
+from .fields import Doc
+from .limits import asked_by, terms_of
+from .membership import owners_of
+from .pods import Pod
+from .queues import Allotment, is_model
+from .rights import LIMITS, Books
+from .rules import Bind
+from .times import instant, thousandths
+
+OBJECT = "maitred-system/maitred-budgets"
+INTERVAL, HOUR = 60_000, 3_600_000
+LONGEST, LARGEST, LONGEST_NAME = 900_000, 1e18, 512
+LEAST = 1e-5
+WHO = "what is remembered of budgets"
+
+
+@dataclass(frozen=True)
+class Spent:
+    unit: str
+    begun: int
+    spent: float = 0.0
+    rate: float = 0.0
+    committed: float = 0.0
+
+
+@dataclass(frozen=True)
+class SpendingRecord:
+    at: int | None = None
+    """In thousandths of a second; None if nothing is remembered."""
+    queues: Mapping[str, Spent] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A pod with devices: what an hour of it costs, and from when to when it pays."""
+
+    rate: float
+    start: int
+    end: int
+    has_started: bool
+
+    def until(self, now: int) -> int:
+        """Whoever is there after its limit pays for an hour more, and then for the next."""
+        return self.end if now < self.end else self.end + ((now - self.end) // HOUR + 1) * HOUR
+
+    def within(self, begin: int, end: int) -> float:
+        return self.rate * max(0, end - begin) / HOUR
+
+
+def judge_spending(case: Case) -> Iterator[Breach]:
+    said, budgets = case.plan.doc("budgets"), case.policy.rights.budgets
+    if not budgets or case.now is None:
+        if said.raw and not budgets:
+            yield breach(LIMITS, WHO, "is to be written down, although no queue has a budget")
+        return
+    ledger = _Ledger(case, case.now)
+    for name, budget in budgets.items():
+        yield from ledger.judge_binds(name, budget)
+    yield from ledger.judge_record(said)
+
+
+class _Ledger:
+    def __init__(self, case: Case, now: int) -> None:
+        self.case, self.now, self.books = case, now, Books(case)
+        self.known = _known(case)
+        if self.known.at is not None and self.known.at > now + INTERVAL:
+            self.known = SpendingRecord()
+
+    # -- who may start ---------------------------------------------------------------------------------
+
+    def judge_binds(self, name: str, budget: Allotment) -> Iterator[Breach]:
+        """In this period and in the next two, of which one is as long as any later one."""
+        new = self._costs(name, budget, [*self.case.binds, *self.case.nominations])
+        there = self.running(name, budget)
+        bounds = bounds_of(budget.period, self.now)
+        for number, (begin, end) in enumerate(pairwise(bounds)):
+            begin = max(begin, self.now)
+            added = sum(one.within(begin, min(end, one.until(self.now))) for one in new)
+            if added <= LEAST:
+                continue
+            used = sum(one.within(begin, min(end, one.until(self.now))) for one in there)
+            used += self.spent(name, budget) if number == 0 else 0.0
+            if used + added > budget.amount + LEAST:
+                yield breach(
+                    LIMITS,
+                    f"queue {name}",
+                    f"commits {added:g} {budget.unit} to groups that start, and of {budget.amount:g} in the "
+                    f"period until {_written(end)} {used:g} are spent or committed",
+                )
+
+    # -- what is spent ---------------------------------------------------------------------------------
+
+    def running(self, name: str, budget: Allotment) -> list[Cost]:
+        return self._costs(name, budget, self.books.holding)
+
+    def _costs(self, name: str, budget: Allotment, seats: Iterable[Bind]) -> list[Cost]:
+        found = []
+        for pod, node in seats:
+            rate = self._rate(budget, pod, self.case.model_of(node))
+            if not rate or not self.books.is_in(name)(pod):
+                continue
+            start = self.now if pod.started is None else thousandths(pod.started)
+            seen = pod.started is not None and start <= self.now
+            start = start if seen else self.now
+            found.append(Cost(rate, start, max(start, self._end(pod, start)), seen))
+        return found
+
+    def _rate(self, budget: Allotment, pod: Pod, model: str) -> float:
+        devices = self.case.policy.devices
+        asked = {r: n for r, n in pod.requests.items() if any(fnmatchcase(r, p) for p in devices)}
+        counts = {name: n / 1000 if name == "cpu" else n for name, n in asked.items()}
+        if not budget.prices:
+            return float(sum(counts.values()))
+        return sum(count * _price(budget.prices, name, model) for name, count in counts.items())
+
+    def spent(self, name: str, budget: Allotment) -> float:
+        """In this period."""
+        begin, since, total = bounds_of(budget.period, self.now)[0], 0, 0.0
+        last, at = self.known.queues.get(name) if self.known.at is not None else None, self.known.at
+        there = self.running(name, budget)
+        if last is not None and at is not None and last.unit == budget.unit:
+            if last.begun >= begin:
+                total, since = last.spent, at
+            same = [one for one in there if one.has_started and one.start <= at]
+            gone = last.rate - sum(one.rate for one in same)
+            could = last.committed - sum(one.within(at, one.until(at)) for one in same)
+            if gone > LEAST:
+                total += min(max(0.0, could), gone * max(0, self.now - max(at, begin)) / HOUR)
+        return total + sum(one.within(max(one.start, begin, since), self.now) for one in there)
+
+    def _end(self, pod: Pod, start: int) -> int:
+        """When it ends by its limit, as all of its group together have it."""
+        group = self.case.leaf_of[pod.key] if pod.holds else self.case.group_of[pod.key]
+        members = [one for one in group.members if not one.finished] or [pod]
+        deadlines = [self._pod_deadline(one) for one in members]
+        jobs = [end for one in members if (end := self._job_end(one)) is not None]
+        spans = [max(one for one in deadlines if one is not None)] if None not in deadlines else []
+        asked, (default, most) = (
+            asked_by(self.case, group),
+            terms_of(self.books.rights, self.books.queue(pod)),
+        )
+        limits = (default if asked is None else asked, most)
+        spans += (
+            [min(one for one in limits if one is not None)] if any(one is not None for one in limits) else []
+        )
+        return min([start + min(spans, default=HOUR), *jobs])
+
+    def _pod_deadline(self, pod: Pod) -> int | None:
+        spec = self.case.cluster.raw[("Pod", pod.key)].doc("spec")
+        return spec.integer("activeDeadlineSeconds") * 1000 if spec.given("activeDeadlineSeconds") else None
+
+    def _job_end(self, pod: Pod) -> int | None:
+        owners = owners_of(pod, self.case.cluster).known
+        if not owners or owners[0][0] != "Job":
+            return None
+        spec, start = owners[0][1].doc("spec"), owners[0][1].doc("status").moment("startTime")
+        if start is None or not spec.given("activeDeadlineSeconds") or spec.flag("suspend"):
+            return None
+        return thousandths(start) + spec.integer("activeDeadlineSeconds") * 1000
+
+    # -- what is remembered ----------------------------------------------------------------------------
+
+    @cached_property
+    def _right(self) -> dict[str, Spent]:
+        found = {}
+        for name, budget in self.case.policy.rights.budgets.items():
+            there = [one for one in self.running(name, budget) if one.has_started]
+            found[name] = Spent(
+                budget.unit,
+                bounds_of(budget.period, self.now)[0],
+                self.spent(name, budget),
+                sum(one.rate for one in there),
+                sum(one.within(self.now, one.until(self.now)) for one in there),
+            )
+        return found
+
+    def judge_record(self, said: Doc) -> Iterator[Breach]:
+        if not said.raw:
+            changed = [name for name, one in self._right.items() if self._has_changed(name, one)]
+            elapsed = 0 if self.known.at is None else self.now - self.known.at
+            if changed or (elapsed >= INTERVAL and any(one.rate > LEAST for one in self._right.values())):
+                what = (
+                    f"of {changed[0]} has changed" if changed else f"was written down {elapsed // 1000} s ago"
+                )
+                yield breach(LIMITS, WHO, f"{what}, and is not written down")
+            return
+        found = _read(said)
+        if found.at is None or abs(found.at - self.now) > 1:
+            yield breach(LIMITS, WHO, "has another time than the Plan")
+            return
+        is_cut = len(json.dumps(said.raw)) > LONGEST / 2
+        for name in sorted({*self._right, *found.queues}):
+            told, right = found.queues.get(name), self._right.get(name)
+            if right is None:
+                yield breach(LIMITS, WHO, f"speaks of {name}, which has no budget")
+            elif told is not None or not is_cut:
+                yield from _judge(name, told or Spent(right.unit, right.begun), right)
+
+    def _has_changed(self, name: str, right: Spent) -> bool:
+        last = self.known.queues.get(name) if self.known.at is not None else None
+        return abs((0.0 if last is None else last.rate) - right.rate) > LEAST
+
+
+def _judge(name: str, told: Spent, right: Spent) -> Iterator[Breach]:
+    if (told.unit, told.begun) != (right.unit, right.begun):
+        words = f"says that queue {name} spends {told.unit} since {_written(told.begun)}"
+        yield breach(LIMITS, WHO, f"{words}, and it is {right.unit} since {_written(right.begun)}")
+    pairs = {
+        "has spent": (told.spent, right.spent),
+        "spends by the hour": (told.rate, right.rate),
+        "has committed": (told.committed, right.committed),
+    }
+    for words, (claimed, correct) in pairs.items():
+        if not isclose(claimed, correct, rel_tol=1e-6, abs_tol=LEAST):
+            yield breach(LIMITS, WHO, f"says that queue {name} {words} {claimed:g}, and it is {correct:g}")
+
+
+def _price(prices: Sequence[tuple[str, str, float]], resource: str, model: str) -> float:
+    fits = (cost for name, like, cost in prices if fnmatchcase(resource, name) and is_model(like, model))
+    return next(fits, 0.0)
+
+
+def bounds_of(period: str, now: int) -> list[int]:
+    """When the period begins that some moment is in, and when it and the next two end: days, weeks from
+    Monday on, and months of the calendar, in UTC."""
+    here = datetime.fromtimestamp(now / 1000, UTC)
+    day = datetime(here.year, here.month, here.day, tzinfo=UTC)
+    if period == "month":
+        months = [here.year * 12 + here.month - 1 + more for more in range(4)]
+        found = [datetime(number // 12, number % 12 + 1, 1, tzinfo=UTC) for number in months]
+    else:
+        length = timedelta(days=7 if period == "week" else 1)
+        first = day - timedelta(days=day.weekday()) if period == "week" else day
+        found = [first + number * length for number in range(4)]
+    return [thousandths(one.timestamp()) for one in found]
+
+
+def _written(at: int) -> str:
+    return datetime.fromtimestamp(at / 1000, UTC).isoformat().replace("+00:00", "Z")
+
+
+# -- reading -------------------------------------------------------------------------------------------
+
+
+def _known(case: Case) -> SpendingRecord:
+    """What cannot be read counts for nothing."""
+    kept = case.cluster.raw.get(("ConfigMap", OBJECT))
+    text = "" if kept is None else kept.doc("data").text("record")
+    try:
+        return _read(Doc(json.loads(text), WHO)) if 0 < len(text) <= LONGEST else SpendingRecord()
+    except ValueError:
+        return SpendingRecord()
+
+
+def _read(doc: Doc) -> SpendingRecord:
+    at, queues = instant(doc.text("at")), dict[str, Spent]()
+    for one in doc.docs("queues"):
+        name, begun = one.text("queue"), instant(one.text("begun"))
+        if not name or name in queues or len(name) > LONGEST_NAME or begun is None:
+            raise one.error("queue", "must be a name, once, with the begin of its period")
+        sizes = (_amount(one, field) for field in ("spent", "rate", "committed"))
+        queues[name] = Spent(one.text("unit"), begun, *sizes)
+    return SpendingRecord(at, queues) if at is not None else SpendingRecord()
+
+
+def _amount(doc: Doc, field: str) -> float:
+    value = doc.raw.get(field, 0.0)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not isfinite(value) or not 0 <= value <= LARGEST:
+        raise doc.error(field, "must be an amount")
+    return float(value)
