@@ -107,7 +107,7 @@ def test_everybody_knows_that_the_member_is_lost(how: str) -> None:
     assert (held.group, held.counted, held.quorum) == (CREW, 1, 2)
     assert found.live_capacity().incomplete == (held,)
     assert [(one.group, one.seated) for one in found.audited().half_started] == [(CREW, 1)]
-    assert bucket(found) == {"incomplete", "broken"} - ({"broken"} if LOST[how] is None else set())
+    assert bucket(found) == {"incomplete"}
     assert blocker_of_an_equal(found) == "Priority"
 
 

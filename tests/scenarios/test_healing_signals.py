@@ -125,7 +125,7 @@ def test_a_claimed_device_is_tainted(server: Server) -> None:
 
 
 def test_a_claimed_device_vanishes_from_its_slice(server: Server) -> None:
-    """The driver may be starting anew, and who has the device may work with it still: nobody is told to go."""
+    """The driver may be starting anew, and who has the device may work with it still: nobody has to go."""
 
     async def act(stage: Stage) -> None:
         await begin(stage)

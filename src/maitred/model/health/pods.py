@@ -299,6 +299,7 @@ def _start(pod: Pod, now: datetime) -> Iterator[Signal]:
             yield _held_up(pod, status, held, since)
             return
     late = since is not None and now - since > START_LIMIT
+    late = late and (bool(statuses) or pod.status.phase != "Running")  # people write no more than the phase
     if pod.metadata.deletion_timestamp is None and late and _nothing_ran(statuses):
         # An image that is being pulled looks the same from here.
         words = (
