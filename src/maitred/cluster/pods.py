@@ -241,16 +241,17 @@ class PodTable:
         )
 
     def _shape(self, member: Member, storage: StorageView) -> int:
-        volumes = self.claims.needs_of(member, storage)
-        devices = tuple(need for _, need in self._device_needs(member))
+        """Of one that has its place, that of the pod which would take it."""
+        volumes, anew = self.claims.needs_of(member, storage), member.state != State.PENDING
+        devices = tuple(need for _, need in self._device_needs(member, anew))
         return self.interner.shape_number(member.needs, member.label_class, volumes, devices)
 
-    def _device_needs(self, member: Member) -> Needed:
+    def _device_needs(self, member: Member, anew: bool = False) -> Needed:
         if not member.device_claims:
             return ()
         namespace, name = member.key.partition("/")[0], member.said.pod_group
         group = f"{namespace}/{name}" if name else ""
-        return self.devices.needs_of(member.device_claims, member.key, member.uid, group)
+        return self.devices.needs_of(member.device_claims, member.key, member.uid, group, anew)
 
     # -- pods that are not there yet -------------------------------------------------------------------
 

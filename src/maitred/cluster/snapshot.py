@@ -217,6 +217,7 @@ class GroupView:
     """Scheduling gates of each pending member; all empty when nothing is gated."""
     running: tuple[RunningMember, ...]
     running_shapes: Codes
+    """Of pods that would take their places: with resource claims that are made anew."""
     members: int
     succeeded: int
     created: float

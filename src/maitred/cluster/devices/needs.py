@@ -111,12 +111,17 @@ class ClaimReader:
         self._claims, self._templates, self._waits = claims, templates, waits
 
     def needs(
-        self, claims: tuple[PodClaim, ...], pod: str, uid: str, group: PodGroup | None
+        self, claims: tuple[PodClaim, ...], pod: str, uid: str, group: PodGroup | None, anew: bool = False
     ) -> Iterator[tuple[str, ClaimNeed]]:
-        """The key of each claim, and what it means for the place of the pod."""
+        """The key of each claim, and what it means for the place of the pod; of one in its place, if `anew`,
+        for which its own claims are made anew."""
         for claim in claims:
             known = named(claim, pod, group)
-            if known is not None:
+            if known is None:
+                continue
+            if anew and known.template and not known.of_group:
+                yield known.key, self._unmade(known, group, waits=False)
+            else:
                 yield known.key, self._need(known, uid, group)
 
     def _need(self, known: ClaimIdentity, uid: str, group: PodGroup | None) -> ClaimNeed:

@@ -53,7 +53,9 @@ class DeviceTable:
         """Whether one of these claims has changed after a moment."""
         return any(self._changed_at.get(claim, 0) > moment for claim in claims)
 
-    def needs_of(self, claims: tuple[PodClaim, ...], pod: str, uid: str, group: str) -> Needed:
-        """`group` is the key of its PodGroup, if it has one."""
+    def needs_of(
+        self, claims: tuple[PodClaim, ...], pod: str, uid: str, group: str, anew: bool = False
+    ) -> Needed:
+        """`group` is the key of its PodGroup, if it has one. `anew`: of the pod that would take its place."""
         known = self._group_of(group) if group else None
-        return tuple(self._reader.needs(claims, pod, uid, known))
+        return tuple(self._reader.needs(claims, pod, uid, known, anew))

@@ -107,7 +107,7 @@ class Remembering:
 def _had(group: HurtGroup) -> int:
     """Failed pods count as far as others of the group have places: anyone may make pods that fail."""
     there = len(group.view.running) + len(group.view.leaving_shapes)
-    return group.view.succeeded + there + min(len(group.failed), there)
+    return group.view.succeeded + there + min(group.ended, there)
 
 
 def _youngest(group: HurtGroup) -> datetime | None:
