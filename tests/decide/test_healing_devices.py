@@ -1,9 +1,15 @@
 """Gangs on claimed devices that are healed or moved: room is kept where the next member gets its device."""
 
+from copy import deepcopy
 from typing import Any
 
+import msgspec
 import pytest
 
+from maitred.decide import decide as decide_snapshot
+from maitred.model.meta import Timestamp
+from maitred.model.plan import Plan
+from maitred.model.policy import Policy
 from tests.decide.draining import drain
 from tests.decide.healing import LATER, again
 from tests.oracle import builders as b
@@ -20,7 +26,7 @@ from tests.oracle.device_builders import (
     use,
     wish,
 )
-from tests.support import decide
+from tests.support import decide, read, state_of
 
 DRIVER = "gpu.example.com"
 ASKED = claim_spec(exactly("one", wish("gpu")))
@@ -110,6 +116,26 @@ def test_what_is_made_anew_is_seated_there_before_an_older_equal() -> None:
     anew = member(0, None, "again", created=100)
     plan = decide(again([*objects, *anew], first), None, SOON_AFTER)
     assert [(bind["pod"], bind["node"]) for bind in plan["binds"]] == [("default/again-0", f"n{SIZE}")]
+
+
+def decided_live(objects: list[Obj]) -> Plan:
+    """By a scheduler, for which a claim that is not there yet will be made."""
+    snapshot = state_of(read(objects), waits_for_owners=True).snapshot()
+    return decide_snapshot(snapshot, Policy(), msgspec.convert(SOON_AFTER, Timestamp))
+
+
+def test_its_room_is_kept_until_its_claim_is_made() -> None:
+    """A pod is there a moment before its claim. An equal whose claim is made gets nothing of it."""
+    objects = [*fleet(*range(SIZE + 1), SIZE + 2, count=SIZE + 3), *others(), *NEWCOMER]
+    first = decide([*objects, *leaving()], None, LATER)
+    [pod, claim] = member(0, None, "again", created=100)
+    waiting = deepcopy(pod)
+    waiting["status"].pop("resourceClaimStatuses")
+    plan = decided_live(again([*objects, waiting], first))
+    assert [(hold.group, hold.node) for hold in plan.holds] == [("default/train", f"n{SIZE}")]
+    assert [(bind.pod, bind.node) for bind in plan.binds] == [("default/newcomer", f"n{SIZE + 2}")]
+    plan = decided_live(again([*objects, pod, claim], first))
+    assert ("default/again-0", f"n{SIZE}") in [(bind.pod, bind.node) for bind in plan.binds]
 
 
 def test_a_member_on_its_way_out_is_counted_once() -> None:
