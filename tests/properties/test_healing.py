@@ -116,7 +116,8 @@ class HurtCluster:
         return [name for name, pod in named if pod["spec"].get("nodeName")]
 
     def priority(self, gang: str) -> int:
-        return max(p["spec"].get("priority", 0) for n, p in self.pods.items() if n.startswith(f"{gang}-"))
+        named = (pod for name, pod in self.pods.items() if name.startswith(f"{gang}-"))
+        return max(int(pod["spec"].get("priority", 0)) for pod in named)
 
     def _delete(self, name: str) -> None:
         pod = self.pods[name]

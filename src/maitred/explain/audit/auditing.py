@@ -39,7 +39,7 @@ def audit(observer: Observer, now: datetime) -> Audit:
     """A pure function of what was seen, and of the time."""
     snapshot, uncounted = snapshot_of(observer)
     note_claims(observer, snapshot)
-    lost = {snapshot.nodes.names[row] for row in np.flatnonzero(lost_nodes(snapshot))}
+    lost = {snapshot.nodes.names[row] for row in np.flatnonzero(lost_nodes(snapshot)).tolist()}
     found = [without_lost(found_group, lost) for found_group in found_groups(observer)]
     gangs = [
         HoldingGang(found_group, observer, now.timestamp()) for found_group in found if found_group.is_gang

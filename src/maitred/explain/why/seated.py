@@ -98,8 +98,8 @@ def progress_in(situation: Situation, key: str, names: Names) -> Progress | None
 
 def lost_in(situation: Situation) -> dict[str, str]:
     """Nodes of whose pods nothing is known, and why not."""
-    nodes = situation.snapshot.nodes
-    return {nodes.names[row]: _how_lost(nodes, row) for row in np.flatnonzero(lost_nodes(situation.snapshot))}
+    nodes, lost = situation.snapshot.nodes, np.flatnonzero(lost_nodes(situation.snapshot)).tolist()
+    return {nodes.names[row]: _how_lost(nodes, row) for row in lost}
 
 
 def _how_lost(nodes: NodeView, row: int) -> str:
