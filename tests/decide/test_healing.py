@@ -1,6 +1,10 @@
 """One decision for a group under which hardware fails."""
 
-from tests.decide.healing import LATER, MARK, SINCE, SOON, again, healed, lost, train
+from copy import deepcopy
+
+import pytest
+
+from tests.decide.healing import LATER, MARK, SINCE, SOON, again, healed, lost, remembered, train
 from tests.oracle import builders as b
 from tests.oracle.builders import Obj
 from tests.support import decide
@@ -106,6 +110,64 @@ def test_what_cannot_be_read_asks_for_nothing() -> None:
     _, [one] = healed([*nodes, *train("n1", "n2", "n3", "n4", annotations={MARK: "panic"})])
     assert one["rule"] == "none"
     assert f"{MARK} is 'panic', and must be one of" in one["does"]
+
+
+def contradicting() -> dict[str, list[Obj]]:
+    torn = train("n1", "n2", "n3", "n4", annotations={MARK: "restart"}, labels={MARK: "replace"})
+    differing = train("n1", "n2", "n3", "n4")
+    for pod, rule in zip(differing[1:], ("replace", "restart", "replace", "none"), strict=True):
+        pod["metadata"].setdefault("annotations", {})[MARK] = rule
+    return {"remove one of the two": torn, "have different values of": differing}
+
+
+@pytest.mark.parametrize("words", contradicting())
+def test_what_contradicts_itself_asks_for_nothing(words: str) -> None:
+    nodes = [lost("n1", gpu=8), *(b.node(f"n{i}", gpu=8) for i in range(2, 6))]
+    plan, [one] = healed([*nodes, *contradicting()[words]])
+    assert (one["rule"], [pod["delete"] for pod in one["pods"]]) == ("none", [False])
+    assert (plan["evictions"], plan["holds"], one["restart"]) == ([], [], None)
+    assert words in one["does"]
+
+
+def noise(kind: str, where: list[Obj]) -> None:
+    """What nobody understands, said of every node and pod."""
+    for one in where:
+        if one["kind"] == "Node" and kind == "condition":
+            one["status"]["conditions"].append(
+                {"type": "example.com/Odd", "status": "True", "message": "Xid 79"}
+            )
+        if one["kind"] == "Pod" and kind != "condition":
+            one["metadata"].setdefault("annotations", {})["maitred.dev/step-time"] = kind
+
+
+@pytest.mark.parametrize("kind", ["condition", "quite fast", "nan", "-1", "1e999", "", "9.5"])
+def test_what_nobody_understands_changes_no_decision(kind: str) -> None:
+    objects = [*(b.node(f"n{i}", gpu=8) for i in range(1, 6)), *train("n1", "n2", "n3", "n4")]
+    before, _ = healed(deepcopy(objects))
+    noise(kind, objects)
+    after, found = healed(objects)
+    assert (after, found) == (before, [])
+
+
+def test_what_was_remembered_by_a_clock_that_was_ahead_is_forgotten() -> None:
+    """Else room would be kept for a year, and nothing would be done until then."""
+    nodes = [lost("n1", gpu=8), *(b.node(f"n{i}", gpu=8) for i in range(2, 6))]
+    objects = [*nodes, *train("n1", "n2", "n3", "n4")]
+    first, [healing] = healed(objects)
+    [incident] = first["memory"]["incidents"]
+    ahead = {**incident, "begun": "2027-01-31T12:00:00Z", "heldUntil": "2027-01-31T12:10:00Z"}
+    plan, found = healed([*objects, remembered(ahead)])
+    assert found == [healing]
+    assert plan["memory"]["incidents"] == [incident]
+    assert {hold["until"] for hold in plan["holds"]} == {hold["until"] for hold in first["holds"]}
+
+
+def test_clocks_that_differ_by_seconds_are_believed() -> None:
+    nodes = [lost("n1", gpu=8), *(b.node(f"n{i}", gpu=8) for i in range(2, 6))]
+    objects = [*nodes, *train("n1", "n2", "n3", "n4")]
+    first, _ = healed(objects, "2026-01-31T12:00:30Z")
+    plan, _ = healed(again(objects, first), LATER)
+    assert plan["memory"] is None
 
 
 def test_a_group_of_one_is_left_to_kubernetes() -> None:

@@ -127,6 +127,7 @@ def test_a_tainted_device_hurts_who_has_claimed_it() -> None:
     slices = [resource_slice("n0", DRIVER, [bad, device("gpu-1")], node="n0")]
     found = health_of([*nodes(), *crew("n0", "n1"), *slices, claim("c0", "gpu-0")])
     assert (hurt(found).family, hurt(found).certainty) == ("Device", "certain")
+    assert hurt(found).words.startswith(f"crew-0 on n0: has device {DRIVER}/n0/gpu-0 with the taint")
     assert unwell(found, "n0").signals[0].device == f"{DRIVER}/n0/gpu-0"
 
 
@@ -135,6 +136,7 @@ def test_a_device_that_a_whole_group_has_claimed_hurts_the_group() -> None:
     slices = [resource_slice("n0", DRIVER, [bad], node="n0")]
     found = health_of([*nodes(), *crew("n0", "n1"), *slices, claim("c0", "gpu-0", b.pod_group("crew", 2))])
     assert hurt(found).family == "Device"
+    assert hurt(found).words.startswith("the group on n0: has device")
 
 
 def test_a_taint_by_a_rule_counts_like_that_of_a_slice() -> None:

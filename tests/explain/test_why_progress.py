@@ -239,7 +239,7 @@ def test_a_member_on_a_lost_node_is_not_starting() -> None:
         assert answer.summary == (
             "default/crew is broken: 1 of its quorum of 2 runs, 1 is lost with its node"
         )
-        assert answer.notes == ("1 member is on nodes that are lost: n1 is not Ready",)
+        assert answer.notes == ("1 member is on nodes that are lost: n1 does not answer",)
 
 
 def test_a_member_whose_node_is_gone_is_lost() -> None:

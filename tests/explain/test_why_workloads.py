@@ -341,7 +341,7 @@ def test_a_pod_on_a_lost_node_does_not_run() -> None:
         pod["status"] = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
     answer = asked([*NODES, b.node("n9", gpu=1, ready=None), *pods], "rs", "web")
     assert (answer.placed, answer.members, answer.state, answer.verdict) == (1, 2, "Running", "Scheduled")
-    assert "1 member is on nodes that are lost: n9 is not Ready" in answer.notes
+    assert "1 member is on nodes that are lost: n9 does not answer" in answer.notes
     assert answer.progress is not None
     assert [(one.cause, one.pod) for one in answer.progress.slow] == [("Lost", "default/web-1-x")]
 

@@ -1,16 +1,17 @@
 """Laws of healing, on small clusters in which nodes fail at random while gangs come and owners make lost
 members anew: every Plan is lawful, nothing that runs well is touched, and it comes to an end."""
 
+from collections import Counter
 from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from maitred.verify.laws import verify
-from tests.decide.healing import again
+from tests.decide.healing import MARK, again
 from tests.oracle import builders as b
 from tests.oracle.builders import Obj
 from tests.support import decide
@@ -37,9 +38,13 @@ class HurtCluster:
     deleted: list[str] = field(default_factory=list)
     checked: bool = False
     """Whether the independent checker looks at every Plan."""
+    rule: str = ""
+    """What they say under `maitred.dev/on-failure`. With a rule their owners are there, to be suspended."""
 
     def arrive(self, gang: str, priority: int = 0) -> None:
         self.groups.append(b.pod_group(gang, self.gangs[gang]))
+        if self.rule:
+            self.groups.append(b.job(gang, self.gangs[gang]))
         for index in range(self.gangs[gang]):
             self._make(gang, index, priority)
 
@@ -47,9 +52,14 @@ class HurtCluster:
         self.made += 1
         name = f"{gang}-{index}-{self.made}"
         created = self.now.isoformat().replace("+00:00", "Z")
-        self.pods[name] = b.pod(
-            name, gpu=1, group=gang, index=index, owner=f"Job/{gang}", priority=priority, created=created
-        )
+        fields: Obj = {"group": gang, "index": index, "owner": f"Job/{gang}", "priority": priority}
+        fields["annotations"] = {MARK: self.rule} if self.rule else {}
+        self.pods[name] = b.pod(name, gpu=1, created=created, **fields)
+
+    def leave(self, gang: str) -> None:
+        """Whoever made it has deleted all of it."""
+        self.groups = [one for one in self.groups if one["metadata"]["name"] != gang]
+        self.pods = {name: pod for name, pod in self.pods.items() if not name.startswith(f"{gang}-")}
 
     @property
     def objects(self) -> list[Obj]:
@@ -89,17 +99,33 @@ class HurtCluster:
             pod = self.pods[bind["pod"].partition("/")[2]]
             pod["spec"]["nodeName"] = bind["node"]
             pod["status"] = {"phase": "Running"}
+        for eviction in plan["evictions"]:
+            self._made_anew(eviction["pod"].partition("/")[2])
         for entry in plan["healing"]:
+            if entry["restart"] is not None:
+                for name in self.running(entry["group"].partition("/")[2]):
+                    self._made_anew(name)
             for one in entry["pods"]:
                 if one["delete"]:
                     self._delete(one["pod"].partition("/")[2])
         self.now += STEP
         return plan
 
+    def running(self, gang: str) -> list[str]:
+        named = [(name, pod) for name, pod in self.pods.items() if name.startswith(f"{gang}-")]
+        return [name for name, pod in named if pod["spec"].get("nodeName")]
+
+    def priority(self, gang: str) -> int:
+        named = (pod for name, pod in self.pods.items() if name.startswith(f"{gang}-"))
+        return max(int(pod["spec"].get("priority", 0)) for pod in named)
+
     def _delete(self, name: str) -> None:
         pod = self.pods[name]
         assert self.is_lost(pod) or self.is_silent(pod), f"{name} runs well and was deleted"
-        del self.pods[name]
+        self._made_anew(name)
+
+    def _made_anew(self, name: str) -> None:
+        pod = self.pods.pop(name)
         self.deleted.append(name)
         gang, index, _ = name.split("-")
         self._make(gang, int(index), pod["spec"].get("priority", 0))
@@ -169,6 +195,65 @@ def test_no_gang_is_left_in_part_by_healing(cluster: HurtCluster, events: list[t
         members = [pod for name, pod in cluster.pods.items() if name.startswith(f"{gang}-")]
         running = sum(bool(pod["spec"].get("nodeName")) for pod in members)
         assert running == quorum or quorum - running > room - taken or running == 0
+
+
+@settings(max_examples=60)
+@given(
+    clusters(), st.lists(st.integers(0, 2), min_size=4, max_size=4), st.lists(st.integers(0, 4), max_size=3)
+)
+def test_healing_never_evicts_upward(cluster: HurtCluster, ranks: list[int], losses: list[int]) -> None:
+    """Gangs of different priorities, on nodes that fail: victims rank lower than those they make room for."""
+    cluster.checked = True
+    for gang, priority in zip(cluster.gangs, ranks, strict=False):
+        cluster.arrive(gang, priority)
+        cluster.step()
+    for number in losses:
+        cluster.lose(cluster.nodes[number % len(cluster.nodes)]["metadata"]["name"])
+        for _ in range(3):
+            before = {name: pod["spec"].get("priority", 0) for name, pod in cluster.pods.items()}
+            greatest = {gang: cluster.priority(gang) for gang in cluster.gangs}
+            for eviction in cluster.step()["evictions"]:
+                victim = before[eviction["pod"].partition("/")[2]]
+                assert victim < greatest[eviction["for"].partition("/")[2]]
+
+
+@settings(max_examples=60)
+@given(clusters(), EVENTS)
+def test_no_gang_is_restarted_in_part(cluster: HurtCluster, events: list[tuple[str, int]]) -> None:
+    """All members stop, or what was lost is replaced; and each failure is a cause for one restart at most."""
+    cluster.rule, restarts, failures = "restart", Counter[str](), 0
+    for gang in cluster.gangs:
+        cluster.arrive(gang)
+        cluster.step()
+    for what, number in [*events, ("wait", 0), ("wait", 0)]:
+        name = cluster.nodes[number % len(cluster.nodes)]["metadata"]["name"]
+        failures += what == "lose"
+        if what != "wait":
+            getattr(cluster, what)(name)
+        for _ in range(3):
+            running = {gang: len(cluster.running(gang)) for gang in cluster.gangs}
+            for entry in cluster.step()["healing"]:
+                gang = entry["group"].partition("/")[2]
+                if entry["restart"] is not None:
+                    restarts[gang] += 1
+                    assert entry["restart"]["pods"] == running[gang]
+                    assert not any(one["delete"] for one in entry["pods"])
+    assert max(restarts.values(), default=0) <= failures
+
+
+@settings(max_examples=60)
+@given(clusters(), st.integers(0, 4))
+def test_places_that_were_held_are_free_once_the_group_is_gone(cluster: HurtCluster, number: int) -> None:
+    play(cluster, [])
+    cluster.lose(cluster.nodes[number % len(cluster.nodes)]["metadata"]["name"])
+    plans = [cluster.step() for _ in range(3)]
+    held = {hold["group"].partition("/")[2] for hold in plans[-1]["holds"]}
+    for gang in held:
+        cluster.leave(gang)
+    plan = cluster.step()
+    assert {hold["group"].partition("/")[2] for hold in plan["holds"]}.isdisjoint(held)
+    assert not any(entry["group"].partition("/")[2] in held for entry in plan["healing"])
+    event(f"{min(len(held), 2)} groups had room")
 
 
 @given(clusters(), st.integers(0, 4))

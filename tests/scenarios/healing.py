@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from maitred.controllers.policy import PolicyKeeper
 from maitred.kube.client import STRATEGIC_MERGE_PATCH, encode
 from maitred.kube.resources import CONFIG_MAPS, NODES, PODS
+from maitred.model.health.steps import STEP_TIME
 from maitred.model.node import LEMON, Node
 from tests.scenarios.api import Api, Json, eventually
+from tests.scenarios.devices import SLICES
 from tests.scenarios.dialect import JOBS, job_body
 from tests.scenarios.objects import Job, Pods
 from tests.scenarios.observer import SeenPod
@@ -220,3 +222,44 @@ class Tainted(Step):
         found = await stage.api.client.get(NODES.path(name=self.node), Node)
         taints = [taint.key for taint in found.spec.taints]
         return "" if (LEMON in taints) is self.so else f"{self.node} has the taints {taints}"
+
+
+@dataclass(frozen=True)
+class Warn(Step):
+    """A taint by which a cloud says that it will take the node back."""
+
+    node: str
+    key: str = "aws-node-termination-handler/spot-itn"
+
+    async def play(self, stage: Stage) -> None:
+        taints = [{"key": self.key, "effect": "NoSchedule"}]
+        body = encode({"spec": {"taints": taints}})
+        await stage.api.client.request(
+            "PATCH", NODES.path(name=self.node), body=body, content_type=STRATEGIC_MERGE_PATCH
+        )
+
+
+@dataclass(frozen=True)
+class Register(Step):
+    """As a kubelet does once a device plugin has registered: the node has these devices, all of them well."""
+
+    node: str
+    devices: Mapping[str, str]
+
+    async def play(self, stage: Stage) -> None:
+        body = encode({"status": {"capacity": dict(self.devices), "allocatable": dict(self.devices)}})
+        path = NODES.path(name=self.node, subresource="status")
+        await stage.api.client.request("PATCH", path, body=body, content_type=STRATEGIC_MERGE_PATCH)
+
+
+async def tell_step_time(stage: Stage, pod: str, seconds: str) -> None:
+    """As the training program writes it into its own pod."""
+    await stage.api.patch(PODS, pod, {"metadata": {"annotations": {STEP_TIME: seconds}}})
+
+
+async def publish(stage: Stage, body: Json) -> None:
+    """A driver publishes a slice of a node anew: the next generation of its pool."""
+    name = body["metadata"]["name"]
+    now = await stage.api.get(SLICES, name)
+    pool = {**body["spec"]["pool"], "generation": now["spec"]["pool"]["generation"] + 1}
+    await stage.api.patch(SLICES, name, {"spec": {"pool": pool, "devices": body["spec"]["devices"]}})

@@ -7,13 +7,16 @@ deleted before, and a second deletion changes nothing. A pod that was given more
 anyone lingers in its place, but may be evicted, which gives it less.
 """
 
+from collections.abc import Set
+
 import numpy as np
 
 from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.snapshot import UNKNOWN_TIME, Snapshot
+from maitred.model.health.tables import LOST_TAINTS
 from maitred.model.node import NOT_READY, UNREACHABLE
 
-LOST = (NOT_READY, UNREACHABLE)
+SILENT = frozenset((NOT_READY, UNREACHABLE))
 LATE = 60_000
 """Milliseconds past its time after which a pod that terminates is stuck."""
 
@@ -32,7 +35,7 @@ def stuck_pods(snapshot: Snapshot, now: int) -> Mask:
     if not bound.terminating.any():
         return bound.terminating
     late = stuck_from(snapshot) <= now
-    stuck: Mask = bound.terminating & (late | lost_nodes(snapshot)[bound.node])
+    stuck: Mask = bound.terminating & (late | silent_nodes(snapshot)[bound.node])
     return stuck
 
 
@@ -42,9 +45,19 @@ def stuck_from(snapshot: Snapshot) -> Ints:
     return np.where(due == UNKNOWN_TIME, np.iinfo(np.int64).max, due + LATE)
 
 
+def silent_nodes(snapshot: Snapshot) -> Mask:
+    """Nodes that are gone, or whose kubelet does not answer: nobody ends what runs there."""
+    return _gone_or_tainted(snapshot, SILENT)
+
+
 def lost_nodes(snapshot: Snapshot) -> Mask:
-    """Nodes that are gone, or whose kubelet does not answer: what is said of pods there is out of date."""
+    """These, and nodes that are closed: no pod works there, or it is not known whether it does."""
+    return _gone_or_tainted(snapshot, LOST_TAINTS)
+
+
+def _gone_or_tainted(snapshot: Snapshot, keys: Set[str]) -> Mask:
+    """Where no node was read, nothing is known of any."""
     nodes = snapshot.nodes
-    silent = [any(taint.key in LOST for taint in taints) for taints in nodes.taint_sets]
-    lost: Mask = ~nodes.alive | np.array(silent, dtype=np.bool_)[nodes.taint_ids]
-    return lost
+    tainted = [any(taint.key in keys for taint in taints) for taints in nodes.taint_sets]
+    found: Mask = np.array(tainted, dtype=np.bool_)[nodes.taint_ids]
+    return found | ~nodes.alive if nodes.alive.any() else found

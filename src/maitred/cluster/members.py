@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from maitred.cluster.devices.needs import PodClaim
+from maitred.cluster.devices.needs import PodClaim, Taken
 from maitred.cluster.devices.table import DeviceTable
 from maitred.cluster.news import PodEnd
 from maitred.cluster.settling import NO_SPEAKERS, Place, Speakers
@@ -213,6 +213,10 @@ def in_milliseconds(moment: Timestamp | None) -> int:
     return UNKNOWN_TIME if moment is None else round(moment.timestamp() * 1000)
 
 
+ShapeAs = Callable[[Member, Taken], int]
+"""The number of the shape of a member, and how its claims are taken for that."""
+
+
 @dataclass(slots=True, eq=False)
 class GroupRecord:
     """All pods of one group. The view is made when asked for and kept until a member changes."""
@@ -269,7 +273,7 @@ class GroupRecord:
 
     def current_view(
         self,
-        shape_of: Callable[[Member], int],
+        shape_of: ShapeAs,
         claims_of: Callable[[Member], tuple[str, ...]],
         claims_version: int,
         devices: DeviceTable,
@@ -292,14 +296,15 @@ class GroupRecord:
         known = self.devices_version == devices.version
         return not known or devices.changed_since(self.device_claims, self.devices_moment)
 
-    def _make_view(
-        self, shape_of: Callable[[Member], int], claims_of: Callable[[Member], tuple[str, ...]]
-    ) -> GroupView:
+    def _make_view(self, shape_of: ShapeAs, claims_of: Callable[[Member], tuple[str, ...]]) -> GroupView:
         ordered = sorted(self.members.values(), key=lambda member: member.order)
         pending = [m for m in ordered if m.state == State.PENDING]
         running = [m for m in ordered if m.state == State.RUNNING]
         unfinished = [m for m in ordered if m.state in UNFINISHED]
         leaving = [m for m in unfinished if m.state == State.TERMINATING]
+        shapes = made = np.array([shape_of(m, "as they are") for m in pending], dtype=np.int32)
+        if self.with_devices:
+            made = np.array([shape_of(m, "made") for m in pending], dtype=np.int32)
         group, conflicts = self.group(), tuple(m.settled.conflict for m in pending if m.settled.conflict)[:1]
         speaking = _speakers(pending or unfinished or ordered)
         models = common_models(m.settled.models for m in speaking)
@@ -318,10 +323,10 @@ class GroupRecord:
             pods=tuple(m.key for m in pending),
             uids=tuple(m.uid for m in pending),
             orders=tuple(m.order for m in pending),
-            shapes=np.fromiter(map(shape_of, pending), dtype=np.int32, count=len(pending)),
+            shapes=shapes,
             gates=tuple(m.gates for m in pending),
             running=tuple(RunningMember(m.order, m.node_row) for m in running),
-            running_shapes=np.fromiter(map(shape_of, running), dtype=np.int32, count=len(running)),
+            running_shapes=np.array([shape_of(m, "anew") for m in running], dtype=np.int32),
             members=len(ordered) + removed,
             succeeded=sum(m.state == State.SUCCEEDED for m in ordered) + removed,
             created=min([arrived, *(m.settled.since for m in ordered if m.settled.since is not None)]),
@@ -332,12 +337,13 @@ class GroupRecord:
             nominated=tuple(m.nominated for m in pending) if any(m.nominated for m in pending) else (),
             claims=tuple(m.claims for m in pending) if self.mounts else (),
             device_claims=tuple(map(claims_of, pending)) if self.with_devices else (),
+            made_shapes=() if np.array_equal(made, shapes) else tuple(made.tolist()),
             runtime=runtime,
             owner=_owner(pending),
             overruled=next((m.settled.overruled for m in pending if m.settled.overruled), ""),
             source=(self.id.source, self.id.key, self.id.uid),
             wishes=tuple(sorted({m.standing.on_failure for m in unfinished} - {NO_WISH}, key=repr)),
-            leaving_shapes=tuple(map(shape_of, leaving)),
+            leaving_shapes=tuple(shape_of(m, "anew") for m in leaving),
             payer=common_payer([(f"pod {m.key}", m.payer) for m in speaking]),
             any_model=models.said == ANY_MODEL,
         )

@@ -4,6 +4,7 @@ from itertools import chain
 
 from maitred.cluster.claims import ClaimTable
 from maitred.cluster.controllers import ControllerTable
+from maitred.cluster.devices.needs import Taken
 from maitred.cluster.devices.table import DeviceTable, Needed
 from maitred.cluster.intake import Intake
 from maitred.cluster.interning import Interner
@@ -235,23 +236,23 @@ class PodTable:
 
     def view(self, record: GroupRecord, storage: StorageView) -> GroupView:
         return record.current_view(
-            lambda member: self._shape(member, storage),
+            lambda member, taken: self._shape(member, storage, taken),
             lambda member: tuple(key for key, _ in self._device_needs(member)),
             self.claims.version,
             self.devices,
         )
 
-    def _shape(self, member: Member, storage: StorageView) -> int:
+    def _shape(self, member: Member, storage: StorageView, taken: Taken) -> int:
         volumes = self.claims.needs_of(member, storage)
-        devices = tuple(need for _, need in self._device_needs(member))
+        devices = tuple(need for _, need in self._device_needs(member, taken))
         return self.interner.shape_number(member.needs, member.label_class, volumes, devices)
 
-    def _device_needs(self, member: Member) -> Needed:
+    def _device_needs(self, member: Member, taken: Taken = "as they are") -> Needed:
         if not member.device_claims:
             return ()
         namespace, name = member.key.partition("/")[0], member.said.pod_group
         group = f"{namespace}/{name}" if name else ""
-        return self.devices.needs_of(member.device_claims, member.key, member.uid, group)
+        return self.devices.needs_of(member.device_claims, member.key, member.uid, group, taken)
 
     # -- pods that are not there yet -------------------------------------------------------------------
 
@@ -272,7 +273,7 @@ class PodTable:
         room is kept."""
         found = list[GroupView]()
         for link in self.later.links():
-            linked = LinkedView(link, self.groups, lambda member: self._shape(member, storage))
+            linked = LinkedView(link, self.groups, lambda member: self._shape(member, storage, "anew"))
             if link.host in views:
                 views[link.host] = linked.of(views[link.host])
             elif link.before and link.awaited:

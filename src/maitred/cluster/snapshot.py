@@ -222,6 +222,7 @@ class GroupView:
     """Scheduling gates of each pending member; all empty when nothing is gated."""
     running: tuple[RunningMember, ...]
     running_shapes: Codes
+    """Of pods that would take their places: with resource claims that are made anew."""
     members: int
     succeeded: int
     created: float
@@ -241,6 +242,8 @@ class GroupView:
     device_claims: tuple[tuple[str, ...], ...] = ()
     """The resource claims of each pending member, in the order of the devices of its shape; all empty when
     none has any."""
+    made_shapes: tuple[int, ...] = ()
+    """The shapes of pending members once claims that are not made yet are made; empty if all are."""
     runtime: Runtime = NOT_SAID
     """Of the group, or of its members."""
     owner: str = ""

@@ -7,7 +7,7 @@ in (too deep, in a circle, of several Workloads) is one group as well, which is 
 Clusters without composites pay nothing for this: only groups that name a parent are looked at.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -176,6 +176,7 @@ class _Composer:
             nominated=_padded([(view.nominated, len(view.pods)) for view in views], ""),
             claims=_padded([(view.claims, len(view.pods)) for view in views], ()),
             device_claims=_padded([(view.device_claims, len(view.pods)) for view in views], ()),
+            made_shapes=_made(views),
             runtime=together(
                 NOT_SAID, {view.runtime for view in views}, {view.runtime.stay for view in views}
             ),
@@ -286,6 +287,13 @@ def _union(columns: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
 def _union_of_wishes(views: Iterable[GroupView]) -> tuple[FailureWish, ...]:
     found = {view.group.on_failure for view in views}.union(*(view.wishes for view in views))
     return tuple(sorted(found - {NO_WISH}, key=repr))
+
+
+def _made(views: Collection[GroupView]) -> tuple[int, ...]:
+    """Those that differ from their shapes are as they will be, and the others as they are."""
+    if not any(view.made_shapes for view in views):
+        return ()
+    return _joined(view.made_shapes or tuple(view.shapes.tolist()) for view in views)
 
 
 def _padded(columns: list[tuple[tuple, int]], nothing: object) -> tuple:  # type: ignore[type-arg]

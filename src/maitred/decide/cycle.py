@@ -16,6 +16,7 @@ nodes, each with the file that has the next one:
 
 import math
 from collections.abc import Hashable, Mapping, Set
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 
@@ -283,7 +284,7 @@ class _Cycle:
         self.record.moment += 1
         if self.record.keeps_room_for(group.view):
             group.reserved = self._room_for(group)
-            held = self.promises.hold(self.trial, group.ask, group.reserved)
+            held = self.promises.hold(self.trial, group.coming, group.reserved)
         else:
             held = self.promises.hold_promised(self.trial, group.preemptor)
         if held:
@@ -291,10 +292,11 @@ class _Cycle:
 
     def _room_for(self, group: TriedGroup) -> Assignment:
         """For members that take the places of lost ones also where it is not enough for all of them yet."""
-        whole = self.promises.room_for(self.trial, group.preemptor)
+        awaited = replace(group.preemptor, ask=group.coming)
+        whole = self.promises.room_for(self.trial, awaited)
         if whole or self.record.held_until(group.key) is None:
             return whole
-        return self.promises.some_room_for(self.trial, group.preemptor)
+        return self.promises.some_room_for(self.trial, awaited)
 
     def _let_go(self, group: TriedGroup) -> None:
         for entry in group.held:

@@ -125,6 +125,15 @@ class TriedGroup:
         return [place for _, place in self.places if place.held]
 
     @property
+    def coming(self) -> Ask:
+        """What it asks for once claims that are not made yet are made: room is kept for that."""
+        made = self.view.made_shapes
+        if not made:
+            return self.ask
+        places = zip(self.waiting, self.ask.shapes, strict=True)
+        return replace(self.ask, shapes=tuple(made[n] if n < len(made) else shape for n, shape in places))
+
+    @property
     def preemptor(self) -> Preemptor:
         return Preemptor(self.view, self.ask, self.screening.rank)
 

@@ -18,6 +18,7 @@ from maitred.cluster.devices.hardware import DeviceKind, Tally
 from maitred.explain.tenant_words import as_told_at_home
 from maitred.explain.verdicts import blocker_words
 from maitred.model.group import PodGroup, PodGroupStatus, group_from_pod_group
+from maitred.model.health.tables import LOST_TAINTS
 from maitred.model.job import Job
 from maitred.model.membership import (
     POD_GROUP,
@@ -29,7 +30,7 @@ from maitred.model.membership import (
     settle,
 )
 from maitred.model.meta import Lean, Timestamp, controller_of, key_of
-from maitred.model.node import NOT_READY, UNREACHABLE, UNSCHEDULABLE, Node, allocatable, effective_taints
+from maitred.model.node import UNSCHEDULABLE, Node, allocatable, effective_taints
 from maitred.model.objects import Object
 from maitred.model.owners import BATCH_JOB, kind_of
 from maitred.model.plan import GroupVerdict, Verdict
@@ -44,7 +45,6 @@ from maitred.model.words import counted
 WIDE_LEVELS = ("block", "zone")
 NARROW_LEVELS = ("rack",)
 CLOSING = ("NoSchedule", "NoExecute")
-LOST_TAINTS = (UNREACHABLE, NOT_READY)
 UNDECIDED = "no verdict yet"
 SANDBOX = "sandbox.maitred.dev/"
 _PARTS = re.compile(r"(\D*)(\d*)")

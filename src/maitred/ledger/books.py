@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from maitred.cluster.leaving import lost_nodes
 from maitred.cluster.news import PodEnd
 from maitred.cluster.queues.book import NO_QUEUE, in_queues
 from maitred.cluster.snapshot import Snapshot
-from maitred.explain.billing.device_buckets import DEAD, NOBODY, levels, nodes_with
+from maitred.explain.billing.device_buckets import NOBODY, levels
 from maitred.explain.billing.losses import Loss, Times, lost_to_eviction, lost_to_failures
 from maitred.ledger.entries import LedgerEntry, UsageAccount, account_of, in_queue
 from maitred.ledger.meter import UsageMeter
@@ -84,7 +85,7 @@ class Books:
 
     def _note_dead_nodes(self, snapshot: Snapshot, at: int) -> None:
         nodes = snapshot.nodes
-        dead = np.flatnonzero(nodes_with(nodes, DEAD) & nodes.alive).tolist()
+        dead = np.flatnonzero(lost_nodes(snapshot) & nodes.alive).tolist()
         self._died = {nodes.names[row]: self._died.get(nodes.names[row], at) for row in dead}
 
     def close(self, at: int) -> LedgerEntry:

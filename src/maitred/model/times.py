@@ -6,6 +6,8 @@ from datetime import UTC, datetime, timedelta
 FIRST, LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 FIRST_SECOND, LAST_SECOND = -62_135_596_800, 253_402_300_799
 """Since 1970."""
+CLOCK_SKEW = timedelta(minutes=1)
+"""Clocks may differ by so much. What is later than that is of a clock that is wrong."""
 
 
 def after(time: datetime, length: timedelta) -> datetime:

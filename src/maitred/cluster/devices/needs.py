@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -20,6 +20,11 @@ from maitred.model.pod import NodeSelector, Pod, PodResourceClaim
 UNLIMITED = 2**31
 STAND_IN = ":"
 """In the UID of a pod that stands in for one which is not there: no API server gives such UIDs."""
+
+
+Taken = Literal["as they are", "made", "anew"]
+"""How claims are taken: as they are; as if those that are not made yet were made; or as those of the next pod
+in the same place, for which its own are made anew."""
 
 
 class PodClaim(NamedTuple):
@@ -114,18 +119,23 @@ class ClaimReader:
         self._claims, self._templates, self._waits = claims, templates, waits
 
     def needs(
-        self, claims: tuple[PodClaim, ...], pod: str, uid: str, group: PodGroup | None
+        self, claims: tuple[PodClaim, ...], pod: str, uid: str, group: PodGroup | None, taken: Taken
     ) -> Iterator[tuple[str, ClaimNeed]]:
         """The key of each claim, and what it means for the place of the pod."""
+        waits = self._waits and taken == "as they are" and bool(uid) and STAND_IN not in uid
         for claim in claims:
             known = named(claim, pod, group)
-            if known is not None:
-                yield known.key, self._need(known, uid, group)
+            if known is None:
+                continue
+            if taken == "anew" and known.template and not known.of_group:
+                yield known.key, self._unmade(known, group, waits)
+            else:
+                yield known.key, self._need(known, uid, group, waits)
 
-    def _need(self, known: ClaimIdentity, uid: str, group: PodGroup | None) -> ClaimNeed:
+    def _need(self, known: ClaimIdentity, uid: str, group: PodGroup | None, waits: bool) -> ClaimNeed:
         claim = self._claims.get(known.key)
         if claim is None:
-            return self._unmade(known, group, waits=self._waits and bool(uid) and STAND_IN not in uid)
+            return self._unmade(known, group, waits)
         if claim.metadata.deletion_timestamp is not None:
             return ClaimNeed(problem=f"claim {known.key} is being deleted")
         owner = controller_of(claim.metadata)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from maitred.cluster.devices.allocated import AllocatedTable
 from maitred.cluster.devices.findings import Bounded
 from maitred.cluster.devices.inventory import InventoryTable, KindTables
-from maitred.cluster.devices.needs import ClaimNeed, ClaimReader, PodClaim
+from maitred.cluster.devices.needs import ClaimNeed, ClaimReader, PodClaim, Taken
 from maitred.model.devices.claims import ResourceClaim, ResourceClaimTemplate
 from maitred.model.group import PodGroup
 from maitred.model.objects import Object
@@ -53,7 +53,9 @@ class DeviceTable:
         """Whether one of these claims has changed after a moment."""
         return any(self._changed_at.get(claim, 0) > moment for claim in claims)
 
-    def needs_of(self, claims: tuple[PodClaim, ...], pod: str, uid: str, group: str) -> Needed:
+    def needs_of(
+        self, claims: tuple[PodClaim, ...], pod: str, uid: str, group: str, taken: Taken = "as they are"
+    ) -> Needed:
         """`group` is the key of its PodGroup, if it has one."""
         known = self._group_of(group) if group else None
-        return tuple(self._reader.needs(claims, pod, uid, known))
+        return tuple(self._reader.needs(claims, pod, uid, known, taken))

@@ -85,7 +85,7 @@ def gone_signal(result: AllocatedDevice, pool: DevicePool | None) -> Signal:
     id = DeviceId(result.driver, result.pool, result.device)
     words = f"has no device {id} any more, which a pod has claimed"
     if pool is None:
-        words = f"pool {result.driver}/{result.pool} is not published any more: its driver has stopped"
+        words = f"has lost pool {result.driver}/{result.pool}: its driver publishes it no more"
     return Signal(
         kind="DeviceGone",
         family="Infrastructure" if pool is None else "Device",

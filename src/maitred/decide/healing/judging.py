@@ -179,7 +179,8 @@ def _as_seen(group: HealthMembers, first: Signal) -> FaultVerdict:
 
 
 def _called(signal: Signal) -> str:
-    name = signal.pod.partition("/")[2]
+    """A device that all members have claimed is nobody's alone."""
+    name = signal.pod.partition("/")[2] or "the group"
     return f"{name} on {signal.node}" if signal.node else name
 
 

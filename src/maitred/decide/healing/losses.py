@@ -47,6 +47,8 @@ class HurtGroup:
     """The UIDs of pods that hardware has ended: they hold no place, and their members are missing."""
     failed_on: tuple[str, ...]
     """The nodes where it did."""
+    ended: int
+    """Of these pods, those that are over: the others are on their way out."""
     unfenced: tuple[str, ...]
     """Lost nodes with pods of it that were told to leave."""
     working: int
@@ -207,7 +209,8 @@ class Losses:
         uids = tuple(one.metadata.uid for one in failed)
         failed_on = tuple(sorted({one.spec.node_name for one in failed if one.spec.node_name}))
         unfenced, working = self._unfenced.get(view.group.key, ()), len(left.running) + left.succeeded
-        return HurtGroup(view, lost, uids, failed_on, unfenced, working, is_below(left), verdict)
+        ended = sum(one.status.phase == "Failed" for one in failed)
+        return HurtGroup(view, lost, uids, failed_on, ended, unfenced, working, is_below(left), verdict)
 
     def _failed(self, reports: Iterable[ReportedPod]) -> Iterator[Pod]:
         for report in reports:

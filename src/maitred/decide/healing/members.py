@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from msgspec.structs import replace
+
 from maitred.cluster.snapshot import NO_INDEX
 from maitred.decide.healing.device_signals import DeviceSignals
 from maitred.model.health.pods import pod_signals
@@ -143,7 +145,8 @@ class MemberReader:
         over = member.phase == "Failed"
         if member.node and not member.is_over:
             found.places[member.node] += 1
-            found.signals += self._devices.of_pods.get(member.key, ())
+            claimed = self._devices.of_pods.get(member.key, ())
+            found.signals += [replace(one, pod=member.key, node=one.node or member.node) for one in claimed]
         for signal in () if member.report is None else pod_signals(member.report, self._now):
             fresh = signal.since is not None and timedelta() <= self._now - signal.since <= FRESH
             if over and not fresh and (ended or not found.below):

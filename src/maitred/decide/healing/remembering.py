@@ -9,18 +9,23 @@ from msgspec.structs import replace
 from maitred.decide.healing.losses import HurtGroup
 from maitred.model.healing import FailureRule
 from maitred.model.memory import MOST_INCIDENTS, MOST_OF_NAMESPACE, HealthMemory, Incident
-from maitred.model.times import after, at_second, before
+from maitred.model.times import CLOCK_SKEW, after, at_second, before
 
 WHOLE, OVER = "its quorum works again", "no place was found in time"
 
 
 class Remembering:
-    """The memory while it changes. `window` is how long what has ended is kept."""
+    """The memory while it changes. `window` is how long what has ended is kept.
+
+    What begins in the future was written by a clock that was ahead, and is forgotten: else room would be
+    kept, and nothing done, until that time has come.
+    """
 
     def __init__(self, memory: HealthMemory, now: datetime, window: timedelta) -> None:
         self._before, self._now, self._window = memory, now, window
         self._old = before(now, window)
-        self._incidents = list(memory.incidents)
+        latest = after(now, CLOCK_SKEW)
+        self._incidents = [one for one in memory.incidents if one.begun <= latest]
         self.scores = memory.scores
 
     @property
@@ -102,7 +107,7 @@ class Remembering:
 def _had(group: HurtGroup) -> int:
     """Failed pods count as far as others of the group have places: anyone may make pods that fail."""
     there = len(group.view.running) + len(group.view.leaving_shapes)
-    return group.view.succeeded + there + min(len(group.failed), there)
+    return group.view.succeeded + there + min(group.ended, there)
 
 
 def _youngest(group: HurtGroup) -> datetime | None:

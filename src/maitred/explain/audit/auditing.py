@@ -5,8 +5,10 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 import msgspec
+import numpy as np
 
 from maitred.cluster.devices.counted import held_devices
+from maitred.cluster.leaving import lost_nodes
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.state import ClusterState, Put
 from maitred.decide import decide
@@ -14,7 +16,7 @@ from maitred.decide.context import Context
 from maitred.decide.levels import known_levels
 from maitred.explain.audit.answer import Audit, GroupKind, HeldDevices, HeldGang, Never
 from maitred.explain.audit.costs import costs_of
-from maitred.explain.audit.gangs import FoundGroup, found_groups, lost_nodes, without_lost
+from maitred.explain.audit.gangs import FoundGroup, found_groups, without_lost
 from maitred.explain.audit.holding import holding, merged, total
 from maitred.explain.audit.observer import Observer
 from maitred.explain.audit.stranded import StrandedDevices
@@ -37,7 +39,7 @@ def audit(observer: Observer, now: datetime) -> Audit:
     """A pure function of what was seen, and of the time."""
     snapshot, uncounted = snapshot_of(observer)
     note_claims(observer, snapshot)
-    lost = lost_nodes(observer)
+    lost = {snapshot.nodes.names[row] for row in np.flatnonzero(lost_nodes(snapshot)).tolist()}
     found = [without_lost(found_group, lost) for found_group in found_groups(observer)]
     gangs = [
         HoldingGang(found_group, observer, now.timestamp()) for found_group in found if found_group.is_gang

@@ -2,11 +2,10 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
-from maitred.cluster.leaving import LOST
 from maitred.cluster.parts import Branch
 from maitred.cluster.snapshot import AS_USUAL
 from maitred.cluster.trees import COMPOSITE_POD_GROUP
@@ -14,7 +13,6 @@ from maitred.explain.audit.observer import Observer
 from maitred.explain.audit.pod_times import PodTimes, unready_since
 from maitred.model.group import CompositePodGroup, composite_from_object
 from maitred.model.membership import GroupId, PodWords, Settled, group_of, settle, size, without_failed
-from maitred.model.node import Node, effective_taints
 
 DEEPEST = 16
 """Composites within each other; more than any API server accepts."""
@@ -133,14 +131,7 @@ def found_group_of(id: GroupId, members: Sequence[tuple[PodTimes, Settled]]) -> 
     return FoundGroup(id, max(group.quorum - removed, 1), stays, parent=group.parent)
 
 
-def lost_nodes(observer: Observer) -> frozenset[str]:
-    """The nodes whose kubelets do not answer."""
-    silent = (any(taint.key in LOST for taint in effective_taints(node)) for node in observer.every(Node))
-    names = (node.metadata.name for node in observer.every(Node))
-    return frozenset(name for name, is_silent in zip(names, silent, strict=True) if is_silent)
-
-
-def without_lost(found_group: FoundGroup, lost: frozenset[str]) -> FoundGroup:
+def without_lost(found_group: FoundGroup, lost: Set[str]) -> FoundGroup:
     """Members on lost nodes count until they were said not to be ready any more, if anybody said so."""
     stays = tuple(until_lost(stay) if stay.pod.spec.node_name in lost else stay for stay in found_group.stays)
     return replace(found_group, stays=stays)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from maitred.cluster.device_models import models_of
 from maitred.cluster.devices.counted import claimable_devices, held_devices
+from maitred.cluster.leaving import lost_nodes
 from maitred.cluster.nodes import Codes, Ints, Mask, NodeView
 from maitred.cluster.selection import REPELLING, required_nodes, tolerated_nodes
 from maitred.cluster.snapshot import NO_GROUP, GroupView, Snapshot
@@ -27,15 +28,6 @@ UseBucket = Literal[Bucket, "unwell"]
 USE_BUCKETS: tuple[UseBucket, ...] = get_args(UseBucket)
 
 NOBODY = ""
-DEAD = frozenset(
-    {
-        "node.kubernetes.io/not-ready",
-        "node.kubernetes.io/unreachable",
-        "node.kubernetes.io/out-of-service",
-        "node.cloudprovider.kubernetes.io/shutdown",
-    }
-)
-"""Taints of nodes on which nothing works, whatever is bound there."""
 PRODUCTIVE, STARTING, INCOMPLETE, LEAVING, BROKEN = map(
     USE_BUCKETS.index, ("productive", "starting", "incomplete", "leaving", "broken")
 )
@@ -194,7 +186,7 @@ class _Count:
     def _buckets(self) -> Ints:
         """The bucket of every bound pod. A group works when its quorum does."""
         bound, seated = self._snapshot.bound, self._snapshot.seated
-        dead = nodes_with(self._nodes, DEAD)[bound.node]
+        dead = lost_nodes(self._snapshot)[bound.node]
         stays = ~bound.terminating
         counted = np.array([0 if g is None else g.counted for g in seated] + [0])
         quorum = np.array([0 if g is None else g.group.quorum for g in seated] + [1])

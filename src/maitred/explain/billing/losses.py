@@ -10,10 +10,10 @@ from datetime import datetime
 
 import numpy as np
 
+from maitred.cluster.leaving import lost_nodes
 from maitred.cluster.news import PodEnd
 from maitred.cluster.snapshot import NO_GROUP, Snapshot
 from maitred.decide.preemption.evictable import DEVICE_HOUR, EvictablePods
-from maitred.explain.billing.device_buckets import DEAD, nodes_with
 from maitred.model.plan import Eviction
 from maitred.model.policy import Policy
 from maitred.simulate.results import Bucket
@@ -72,7 +72,7 @@ def lost_to_failures(
 
 def failures(before: Snapshot, ends: Sequence[PodEnd]) -> dict[str, list[int]]:
     """Holders, and the rows of their pods that failed."""
-    bound, dead = before.bound, nodes_with(before.nodes, DEAD)
+    bound, dead = before.bound, lost_nodes(before)
     unhappy = {end.pod: end for end in ends if end.how != "Succeeded"}
     failed = defaultdict[str, list[int]](list)
     for row, occupant in enumerate(bound.occupants) if unhappy else ():

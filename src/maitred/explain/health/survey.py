@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import groupby
 
 from msgspec.structs import replace
@@ -27,12 +27,11 @@ from maitred.explain.why.names import Names
 from maitred.explain.why.seen import Seen
 from maitred.model.health.nodes import NodeReport, node_signals
 from maitred.model.health.signals import Signal
-from maitred.model.memory import NodeScore
+from maitred.model.memory import Incident, NodeScore
 from maitred.model.policy import health_taints
+from maitred.model.times import CLOCK_SKEW, after
 from maitred.model.words import moment
 
-CLOCK_SKEW = timedelta(minutes=1)
-"""Clocks may differ by so much."""
 MOST_IGNORED = 5
 """In one namespace, so that no tenant fills the answer."""
 MOST_UNKNOWN = 20
@@ -52,6 +51,7 @@ def health(situation: Situation, look: FleetLook) -> FleetHealth:
     groups = list(MemberSurvey(situation.snapshot, names, reader).groups())
     for group in groups:
         group.signals = [clocks.checked(one) for one in group.signals]
+    clocks.check(situation.snapshot.memory.incidents)
     add_reported(on_nodes, groups)
     add_suspicions(on_nodes, groups)
     faults = {node: [one for one in found if one.family != "OwnCode"] for node, found in on_nodes.items()}
@@ -78,7 +78,7 @@ class Clocks:
     """Times in the future are no times. What is said with one counts as if nobody had said since when."""
 
     def __init__(self, now: datetime) -> None:
-        self._latest = now + CLOCK_SKEW
+        self._latest = after(now, CLOCK_SKEW)
         self._found = dict[str, Ignored]()
 
     def checked(self, signal: Signal) -> Signal:
@@ -89,6 +89,14 @@ class Clocks:
         words = f"{signal.kind} is said to be so since {at}, which is in the future: check the clocks"
         self._found.setdefault(name, Ignored(name, words))
         return replace(signal, since=None)
+
+    def check(self, incidents: Iterable[Incident]) -> None:
+        """Decisions forget what was remembered by a clock that was ahead."""
+        for one in incidents:
+            if one.begun > self._latest:
+                at = moment(int(one.begun.timestamp()))
+                words = f"it is remembered that it was hurt at {at}, which is in the future: check the clocks"
+                self._found.setdefault(one.group, Ignored(one.group, words))
 
     @property
     def ignored(self) -> Sequence[Ignored]:

@@ -51,6 +51,7 @@ class GroupFields:
             schedulers=each(self._words.told, view.schedulers),
             pending_schedulers=each(self._words.told, view.pending_schedulers),
             nominated=each(self._words.node, view.nominated) if any(view.nominated) else view.nominated,
+            made_shapes=view.made_shapes,
             runtime=runtime(view.runtime),
             parts=None if view.parts is None else self._parts(view.parts),
             members_by_leaf=view.members_by_leaf,

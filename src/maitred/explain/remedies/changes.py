@@ -156,6 +156,7 @@ class FewerMembers:
             device_claims=tuple(view.device_claims[position] for position in kept)
             if view.device_claims
             else (),
+            made_shapes=(),
             members=view.members - len(gone),
         )
         return with_group(snapshot, number, smaller)

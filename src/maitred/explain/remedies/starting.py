@@ -73,6 +73,7 @@ class MoreMembers:
             device_claims=(*view.device_claims, *(view.device_claims[self.like],) * self.count)
             if view.device_claims
             else (),
+            made_shapes=(),
             members=view.members + self.count,
         )
         return with_group(snapshot, number, larger)

@@ -7,6 +7,7 @@ import numpy as np
 
 from maitred.cluster.journal import Rows
 from maitred.cluster.leaving import lost_nodes
+from maitred.cluster.nodes import NodeView
 from maitred.cluster.snapshot import UNKNOWN_TIME
 from maitred.decide.levels import known_levels, shared_domains
 from maitred.decide.preemption.evictable import NOT_KNOWN, EvictablePods
@@ -18,6 +19,7 @@ from maitred.explain.why.parts import running_tree
 from maitred.explain.why.progress import ImageSizes, Progress, is_told, progress_of
 from maitred.explain.why.ranks import ranks_of_seated
 from maitred.model.group import Group
+from maitred.model.health.tables import TAINTS
 from maitred.model.words import counted, moment
 
 NAMES_SHOWN = 5
@@ -98,11 +100,16 @@ def progress_in(situation: Situation, key: str, names: Names) -> Progress | None
 
 def lost_in(situation: Situation) -> dict[str, str]:
     """Nodes of whose pods nothing is known, and why not."""
-    nodes = situation.snapshot.nodes
-    found = (
-        (nodes.names[row], bool(nodes.alive[row])) for row in np.flatnonzero(lost_nodes(situation.snapshot))
-    )
-    return {name: "is not Ready" if alive else "is gone" for name, alive in found}
+    nodes, lost = situation.snapshot.nodes, np.flatnonzero(lost_nodes(situation.snapshot)).tolist()
+    return {nodes.names[row]: _how_lost(nodes, row) for row in lost}
+
+
+def _how_lost(nodes: NodeView, row: int) -> str:
+    """As `health` says it. Of several taints, the first that it lists."""
+    if not nodes.alive[row]:
+        return "is gone"
+    keys = {taint.key for taint in nodes.taint_sets[nodes.taint_ids[row]]}
+    return next(one.words for one in TAINTS if one.key in keys)
 
 
 def lost_words(situation: Situation, rows: list[int]) -> Iterator[str]:

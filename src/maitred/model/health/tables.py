@@ -137,8 +137,10 @@ TAINTS = (
     ),
 )
 TAINT_ROWS = {row.key: row for row in TAINTS}
-LOSING: tuple[Kind, ...] = ("NotReady", "Unreachable", "Closed")
+LOST_TAINTS = frozenset(TAINT_ROWS)
 """Of nodes whose pods do not work, or are not known to."""
+LOSING: tuple[Kind, ...] = ("NotReady", "Unreachable", "Closed")
+"""The same, as signals."""
 
 
 HURTING: tuple[Kind, ...] = (*LOSING, "Spot", "Maintenance", "Removal")

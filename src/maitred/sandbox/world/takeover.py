@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from maitred.explain.floorplan import LOST_TAINTS
 from maitred.model.group import MARKS, PodGroup
+from maitred.model.health.tables import LOST_TAINTS
 from maitred.model.kinds import row_of
 from maitred.model.node import HEALTH_TAINTS
 from maitred.model.quantity import amount, text
