@@ -141,7 +141,7 @@ def breaches(objects: list[Obj], plan: Obj) -> list[Breach]:
 
 
 @given(device_worlds())
-@examples(300)
+@examples(100)
 def test_the_checker_accepts_whatever_the_oracle_finds(objects: list[Obj]) -> None:
     assert [breach for breach in verify(objects, None) if breach.law != 2] == []
     group = the_group(objects)
@@ -213,7 +213,7 @@ CHANGES: list[Callable[[Obj], None]] = [
 
 
 @given(device_worlds(), st.data())
-@examples(300)
+@examples(100)
 def test_the_checker_objects_to_any_change_of_it(objects: list[Obj], data: st.DataObject) -> None:
     group = the_group(objects)
     found = devices.solve(objects, group)
@@ -228,7 +228,7 @@ def test_the_checker_objects_to_any_change_of_it(objects: list[Obj], data: st.Da
 
 
 @given(device_worlds(), st.data())
-@examples(200)
+@examples(100)
 def test_the_checker_objects_if_another_device_would_be_wrong(
     objects: list[Obj], data: st.DataObject
 ) -> None:

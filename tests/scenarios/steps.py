@@ -1,5 +1,6 @@
 """What happens in a scenario, step by step, and what is expected to come of it."""
 
+import asyncio
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -173,6 +174,16 @@ class FailNode(Step):
 
     async def play(self, stage: Stage) -> None:
         await stage.fleet.fail(self.name)
+
+
+@dataclass(frozen=True)
+class FailNodes(Step):
+    """At once, as when a rack loses its power: one after the other they would be failures of their own."""
+
+    names: tuple[str, ...]
+
+    async def play(self, stage: Stage) -> None:
+        await asyncio.gather(*(stage.fleet.fail(name) for name in self.names))
 
 
 @dataclass(frozen=True)

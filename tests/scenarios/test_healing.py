@@ -33,6 +33,7 @@ from tests.scenarios.steps import (
     Delete,
     Exist,
     FailNode,
+    FailNodes,
     Gone,
     HealNode,
     NotBound,
@@ -47,6 +48,8 @@ JOB = Job("train", SIZE, GANG)
 NEWCOMER = Pods("newcomer")
 """Of the same rank, and it waits for longer than the failure is there."""
 BESIDE = Pods("beside")
+TOGETHER = "5s"
+"""A grace in which several nodes fail, also on a slow machine."""
 
 
 def on_stage(
@@ -106,11 +109,11 @@ def test_two_nodes_are_lost_at_once_and_room_comes_for_one_after_the_other(serve
         guests = await begin(stage, spare=2)
         lost = (node_of(stage, JOB, 0), node_of(stage, JOB, 1))
         first, second = guests
-        steps = (*map(FailNode, lost), Incidents(1), Delete(first), Gone(first), Settle(), NotBound(NEWCOMER))
+        steps = (FailNodes(lost), Incidents(1), Delete(first), Gone(first), Settle(), NotBound(NEWCOMER))
         await stage.play(Untouched(JOB, (*steps, Delete(second), Whole(JOB, lost)), but=lost))
         await stage.play(Incidents(1, over=1), NotBound(NEWCOMER))
 
-    on_stage(server, act, nodes(SIZE + 2, cpu=1))
+    on_stage(server, act, nodes(SIZE + 2, cpu=1), grace=TOGETHER)
 
 
 def test_a_rack_is_lost_and_the_gang_moves_as_a_whole(server: Server) -> None:
@@ -123,10 +126,10 @@ def test_a_rack_is_lost_and_the_gang_moves_as_a_whole(server: Server) -> None:
         others = [name for name in stage.machines if name not in lost]
         guests = [Pods(f"guest-{name}", scheduler="nobody", node=name) for name in others]
         await stage.play(*map(Create, guests), *map(Bound, guests), Create(NEWCOMER), Exist(NEWCOMER))
-        await stage.play(*map(FailNode, lost), Incidents(1), *map(Delete, guests), Whole(job, lost))
+        await stage.play(FailNodes(lost), Incidents(1), *map(Delete, guests), Whole(job, lost))
         await stage.play(Bound(job, together=RACK), Incidents(1, over=1), NotBound(NEWCOMER))
 
-    on_stage(server, act, (*rack("r1", SIZE), *rack("r2", SIZE)))
+    on_stage(server, act, (*rack("r1", SIZE), *rack("r2", SIZE)), grace=TOGETHER)
 
 
 GPU = "example.com/gpu"

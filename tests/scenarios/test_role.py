@@ -31,6 +31,7 @@ from tests.scenarios.api import Api
 from tests.scenarios.conftest import SYSTEM_NAMESPACE, rights
 from tests.scenarios.devices import (
     CLAIMS,
+    OWN,
     all_is_free,
     asks_for,
     declare,
@@ -98,8 +99,7 @@ async def use_everything(stage: Stage) -> None:
     if stage.served.composites is not None:
         await stage.play(Create(TREE, PART, members(PART, 2)), TreeTold(TREE, "Scheduled"))
         await stage.play(Delete(members(PART, 2)))
-    if stage.served.groups is not None:
-        await use_devices(stage, actor)
+    await use_devices(stage, actor)
     await stage.play(Create(YIELDING, LESSER), Bound(LESSER))
     await ask(stage, actor, backlog)
     await remember(stage, actor)
@@ -114,11 +114,15 @@ async def use_everything(stage: Stage) -> None:
 async def use_devices(stage: Stage, actor: Actor) -> None:
     """A gang gets them, and gives back what it shares. And a claim is made for a pod that has none."""
     async with equipped(stage, gpus_and_a_switch(stage)):
-        await declare(stage, EQUIPPED)
-        who = with_claims(EQUIPPED, 2)
+        if stage.served.groups is not None:
+            await declare(stage, EQUIPPED)
+            who = with_claims(EQUIPPED, 2)
+        else:  # only a PodGroup has a claim that its members share
+            who = members(EQUIPPED, 2, spec={"resourceClaims": [OWN]})
         await stage.play(Create(who), Bound(who), Delete(who), Gone(who))
         await all_is_free(stage)
-        await stage.play(Delete(EQUIPPED))
+        if stage.served.groups is not None:
+            await stage.play(Delete(EQUIPPED))
         key = f"{stage.api.namespace}/made-extended-resources"
         made = ClaimToMake(f"{stage.api.namespace}/made", asks_for("gpu"), ())
         writer = ClaimWriter(Writer(actor.line, Always()), CLAIMS, OURS)

@@ -56,7 +56,8 @@ def test_killed_at_every_write_no_balance_changes(server: Server) -> None:
 
 
 async def begin(stage: Stage, home: Api) -> None:
-    """The group runs, its use has been written down, and no scheduler runs."""
+    """The group runs, its use has been written down, and no scheduler runs. What others have left is gone."""
+    await home.delete(CONFIG_MAPS, USAGE)
     stage.start(source=lambda _: Decaying())
     await create_marked(stage, RUNNER, {"maitred.dev/queue": "mine"})
     await stage.play(Whole(RUNNER))
