@@ -10,6 +10,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from maitred.cli import cli
+from maitred.cli.connecting import connection as own_connection
 from maitred.kube.client import Client
 from maitred.model.kinds import row_of
 from maitred.model.objects import Object
@@ -28,9 +29,13 @@ QUEUE = "kueue.x-k8s.io/queue-name"
 
 def definition(kind: type[Object]) -> Obj:
     row = row_of(kind)
+    return definition_of(row.group, row.versions[0], row.name, row.plural, row.namespaced)
+
+
+def definition_of(group: str, version: str, kind: str, plural: str, namespaced: bool) -> Obj:
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    version = {
-        "name": row.versions[0],
+    served = {
+        "name": version,
         "served": True,
         "storage": True,
         "schema": {"openAPIV3Schema": schema},
@@ -38,12 +43,12 @@ def definition(kind: type[Object]) -> Obj:
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{row.plural}.{row.group}"},
+        "metadata": {"name": f"{plural}.{group}"},
         "spec": {
-            "group": row.group,
-            "names": {"kind": row.name, "plural": row.plural, "listKind": f"{row.name}List"},
-            "scope": "Namespaced" if row.namespaced else "Cluster",
-            "versions": [version],
+            "group": group,
+            "names": {"kind": kind, "plural": plural, "listKind": f"{kind}List"},
+            "scope": "Namespaced" if namespaced else "Cluster",
+            "versions": [served],
         },
     }
 
@@ -123,3 +128,36 @@ def test_an_import_of_a_cluster_is_checked(config: str) -> None:
     found = json.loads(result.stdout)
     assert (result.exit_code, found["objects"], found["invalid"]) == (0, [], [])
     assert found["others"] > len(cluster()) // 2
+
+
+def test_queues_of_a_cluster_are_imported(config: str) -> None:
+    none = run(config, "import", "--queues", "--cluster")
+    assert (none.exit_code, none.stdout) == (2, "")
+    assert "there are no ClusterQueues of Kueue, and no Queues of Volcano or KAI" in none.stderr
+    kind = definition_of("scheduling.run.ai", "v2", "Queue", "queues", namespaced=False)
+    queue = {
+        "apiVersion": "scheduling.run.ai/v2",
+        "kind": "Queue",
+        "metadata": {"name": "vision"},
+        "spec": {"resources": {"gpu": {"quota": 8, "limit": -1, "overQuotaWeight": 1}}},
+    }
+    asyncio.run(changed(config, create=(kind, queue)))
+    try:
+        found = run(config, "import", "--queues", "--cluster", "-o", "json")
+    finally:
+        names = ("scheduling.run.ai/v2/queues/vision", CRDS + "queues.scheduling.run.ai")
+        asyncio.run(changed(config, delete=names))
+    (made,) = json.loads(found.stdout)["queues"]
+    assert made == {"name": "vision", "limits": [{"resource": "nvidia.com/gpu", "guarantee": 8}]}
+
+
+CRDS = "apiextensions.k8s.io/v1/customresourcedefinitions/"
+
+
+async def changed(config: str, create: tuple[Obj, ...] = (), delete: tuple[str, ...] = ()) -> None:
+    async with Client(own_connection(config, None)) as admin:
+        objects = WorldObjects(admin)
+        for item in create:
+            await objects.create(item)
+        for path in delete:
+            await admin.request("DELETE", f"/apis/{path}")

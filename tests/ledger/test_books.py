@@ -1,16 +1,20 @@
 """The books: from what was seen to what is written, group by group."""
 
+from pathlib import Path
 from typing import Any
 
 from maitred.cluster.news import Ends
 from maitred.cluster.state import ClusterState, Delete, Put
+from maitred.explain.billing.bill import bill, read_month
 from maitred.ledger.books import Books
 from maitred.ledger.entries import LedgerEntry, OpenGroup, account_of
 from maitred.ledger.records import Observation, VerdictChange
 from maitred.ledger.register import PATIENCE, Register
+from maitred.ledger.store import Ledger
 from maitred.model.policy import Policy
+from maitred.model.queues import QUEUE, Queue
 from tests.cluster.seen import name_of
-from tests.ledger.made import HOUR, START, arrival, at, evicted
+from tests.ledger.made import HOUR, START, TODAY, arrival, at, evicted, moment
 from tests.ledger.worlds import gpu_node, member
 from tests.oracle.builders import Obj, namespace, pod_group
 from tests.support import read
@@ -26,6 +30,7 @@ class House:
         self.ends = Ends()
         self.state = ClusterState(ends=self.ends)
         self.books = Books(START, Register(len(known) + 1, known))
+        self.policy = Policy()
         self.put(*objects)
 
     def put(self, *objects: Obj) -> None:
@@ -40,11 +45,15 @@ class House:
         """As often as somebody would look."""
         for minute in range(self.books.meter.now, at(hours), 60_000):
             self.books.meter.advance(minute)
-        sight = Observation(at(hours), self.state.snapshot(), Policy(), self.ends.take(), frozenset())
-        self.books.see(sight)
+        snapshot, ends = self.state.snapshot(), self.ends.take()
+        self.books.see(Observation(at(hours), snapshot, self.policy, ends, frozenset(), "maitred"))
 
     def close(self, hours: float) -> LedgerEntry:
         return self.books.close(at(hours))
+
+    def seen_until(self, hours: float) -> LedgerEntry:
+        self.see(hours)
+        return self.close(hours)
 
 
 def used(entry: LedgerEntry) -> dict[tuple[str, str], float]:
@@ -273,3 +282,52 @@ def test_every_entry_goes_further_than_the_one_before() -> None:
     house.see(0)
     ends = [house.close(hours).until for hours in (1, 1, 0.5, 2)]
     assert ends == sorted(set(ends))
+
+
+# -- queues ------------------------------------------------------------------------------------------------
+
+
+def queue_of(entry: LedgerEntry, holder: str) -> str:
+    return dict(entry.accounts[holder].labels).get(QUEUE, "")
+
+
+def with_queues(*names: str) -> Policy:
+    return Policy(queues=tuple(map(Queue, names)))
+
+
+def test_the_queue_is_written_down_as_it_was_when_the_group_ran() -> None:
+    labels = {QUEUE: "vision", "team": "one"}
+    house = House(namespace("default"), gpu_node("n1"))
+    house.policy = with_queues("vision", "language")
+    house.put(member("a", 2, node="n1", labels=labels, scheduler="maitred"))
+    house.see(0)
+    first = house.seen_until(1)
+    house.policy = with_queues("language")  # there is no such queue any more
+    second = house.seen_until(2)
+    house.policy = Policy()
+    third = house.seen_until(3)
+    assert [queue_of(one, "default/a") for one in (first, second, third)] == ["vision", "", ""]
+
+
+def test_pods_of_other_schedulers_are_in_no_queue_and_who_names_none_is_in_the_default() -> None:
+    house = House(namespace("default"), gpu_node("n1"))
+    house.policy = with_queues("vision")
+    house.put(member("ours", 1, node="n1", scheduler="maitred"))
+    house.put(member("theirs", 1, node="n1", labels={QUEUE: "vision"}))
+    house.see(0)
+    entry = house.seen_until(1)
+    assert (queue_of(entry, "default/ours"), queue_of(entry, "default/theirs")) == ("default", "")
+
+
+def test_a_bill_by_queue_is_as_the_ledger_has_it(tmp_path: Path) -> None:
+    house = House(namespace("default"), gpu_node("n1", 4))
+    house.policy = with_queues("vision")
+    house.put(member("a", 3, node="n1", labels={QUEUE: "vision"}, scheduler="maitred", phase="Running"))
+    house.see(0)
+    ledger = Ledger.open(str(tmp_path / "ledger.db"), moment(0))
+    tenure = ledger.claim("one", moment(0))
+    tenure.write(house.seen_until(2))
+    tenure.close()
+    usage = ledger.usage(TODAY, TODAY + 1)
+    found = bill(usage, "queue", Policy(), read_month("2026-11", moment(24)), moment(24))
+    assert {row.name: row.device_hours for row in found.rows} == {"vision": 6, "(free)": 2}

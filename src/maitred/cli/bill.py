@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--by",
-    metavar="namespace|model|label:KEY",
+    metavar="namespace|queue|model|label:KEY",
     default="namespace",
     show_default=True,
     help="One row for each of these. A label is read from the pod, else from its namespace.",
@@ -56,6 +56,7 @@ def command(
     \b
     Examples:
       maitred bill
+      maitred bill --by queue
       maitred bill --month 2026-11 --by label:team -o csv
       maitred bill --by model --ledger /var/lib/maitred/ledger.db --policy examples/policies/prices.yaml
     """

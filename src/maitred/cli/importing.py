@@ -1,4 +1,5 @@
-"""`maitred import --check`: what of manifests for other schedulers is honoured here. Nothing is changed."""
+"""`maitred import`: what of manifests for other schedulers is honoured here (`--check`), and their queues as
+a Policy (`--queues`). Nothing is changed."""
 
 import asyncio
 import sys
@@ -11,9 +12,9 @@ import msgspec
 
 from maitred.cli import output
 from maitred.cli.connecting import connection
-from maitred.cli.files import read_live_policy_file, read_objects
+from maitred.cli.files import read_live_policy_file, read_objects, sources
 from maitred.model.kinds import KINDS
-from maitred.model.manifest import Document, InputError, Reader
+from maitred.model.manifest import Document, InputError, Reader, documents
 from maitred.model.membership.treatment import OBJECTS_OF_OTHERS
 from maitred.model.meta import Lean, ObjectMeta, controller_of
 from maitred.model.objects import Object
@@ -26,12 +27,13 @@ if TYPE_CHECKING:
     from maitred.kube.resources import Resource
 
 SCHEDULER = "maitred"
+Kinds = frozenset[tuple[str, str]]
+"""API groups and kinds."""
 
 
 @click.command()
-@click.option(
-    "--check", is_flag=True, help="Only check and report. Required: maitred cannot import anything yet."
-)
+@click.option("--check", is_flag=True, help="Say for each manifest what maitred makes of it.")
+@click.option("--queues", is_flag=True, help="Print a policy with the queues of Kueue, Volcano or KAI.")
 @click.option(
     "-f",
     "--filename",
@@ -52,10 +54,17 @@ SCHEDULER = "maitred"
     show_default=True,
     help="What this scheduler is called in schedulerName.",
 )
-@output.output("table", "json", "yaml")
+@click.option(
+    "-o",
+    "--output",
+    "form",
+    type=click.Choice(["table", "json", "yaml"]),
+    help="Output format.  [default: table; yaml with --queues]",
+)
 @output.refuses_bad_input
 def command(
     check: bool,
+    queues: bool,
     files: tuple[str, ...],
     more: tuple[str, ...],
     cluster: bool,
@@ -63,33 +72,43 @@ def command(
     context: str | None,
     policy: str | None,
     scheduler: str,
-    form: str,
+    form: str | None,
 ) -> None:
-    """Say for each manifest what maitred makes of the labels, annotations and objects in it that were written
-    for Kueue, Volcano, KAI, Koordinator, YuniKorn or scheduler-plugins. Nothing is changed anywhere.
+    """With --check, say for each manifest what maitred makes of the labels, annotations and objects in it
+    that were written for Kueue, Volcano, KAI, Koordinator, YuniKorn or scheduler-plugins.
+
+    With --queues, print a policy with the queues of Kueue, Volcano or KAI. Warnings say what of them has no
+    equivalent.
+
+    Nothing is changed anywhere.
 
     \b
-    Exit status:
+    Exit status of --check:
       0 no workload would change its meaning   1 something would, or a group would be Invalid
 
     \b
-    Example:
+    Examples:
       maitred import --check -f examples/import/scheduler-plugins
+      maitred import --queues -f examples/import-queues/kueue.yaml > policy.yaml
     """
-    if not check:
-        what = "is required: maitred checks manifests of other schedulers, and does not convert them"
-        raise InputError("--check", "", "", what)
+    if check == queues:
+        raise InputError("--check", "", "", "give either this or --queues")
     if cluster == bool(files):
         raise InputError("-f", "", "", "give either this or --cluster, not both")
     rules = read_live_policy_file(policy)
+    if queues:
+        if form == "table":
+            raise InputError("-o", "", "", "a policy is yaml or json")
+        write_queues(kubeconfig, context, (*files, *more), rules, form or "yaml")
+        return
     found = from_cluster(kubeconfig, context) if cluster else from_files((*files, *more))
     answer = answer_of(*found, rules, scheduler)
-    if form == "table":
+    if form in (None, "table"):
         from maitred.explain.importing.tables import import_lines
 
         output.write_lines(lambda width: import_lines(answer, width))
     else:
-        output.write_data(answer, form)
+        output.write_data(answer, form or "yaml")
     sys.exit(1 if answer.changes else 0)
 
 
@@ -106,6 +125,21 @@ def answer_of(
         state.apply(Put(item))
     situation = Situation(state.snapshot(), policy, datetime.now(UTC), None)
     return check_import(found, situation, scheduler)
+
+
+def write_queues(
+    kubeconfig: str | None, context: str | None, files: Sequence[str], rules: Policy, form: str
+) -> None:
+    """The policy goes where it can be kept, what is missing from it where it is read."""
+    from maitred.explain.importing.queues.importing import import_queues
+
+    if files:
+        found = [one for source, data in sources(files) for one in documents(data, source)]
+    else:
+        found = listed(kubeconfig, context, QUEUES_OF_OTHERS)
+    made = import_queues(found, rules)
+    output.warn(made.notes)
+    output.write_data(made.policy, form)
 
 
 Input = tuple[Sequence[Document], Iterable[Object]]
@@ -128,30 +162,34 @@ def from_files(paths: Iterable[str]) -> Input:
 
 
 def from_cluster(kubeconfig: str | None, context: str | None) -> Input:
-    try:
-        listed = asyncio.run(list_documents(kubeconfig, context))
-    except Exception as error:
-        output.end_in_words(error)
-        raise
+    found = listed(kubeconfig, context, WANTED)
     reader, problems = Reader(), list[str]()
-    for document in listed:
+    for document in found:
         try:
             reader.take(document)
         except InputError as problem:
             problems.append(f"{problem} (left out)")
     output.warn(problems)
-    return list(written(listed)), reader.objects
+    return list(written(found)), reader.objects
+
+
+def listed(kubeconfig: str | None, context: str | None, wanted: Kinds) -> list[Document]:
+    try:
+        return asyncio.run(list_documents(kubeconfig, context, wanted))
+    except Exception as error:
+        output.end_in_words(error)
+        raise
 
 
 class Owned(Lean, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
 
 
-def written(listed: Sequence[Document]) -> Iterator[Document]:
+def written(found: Sequence[Document]) -> Iterator[Document]:
     """Without what a controller has made of another object in the list: that one says the same."""
-    abouts = [msgspec.convert(document.plain(), Owned).metadata for document in listed]
+    abouts = [msgspec.convert(document.plain(), Owned).metadata for document in found]
     known = {about.uid for about in abouts}
-    for document, about in zip(listed, abouts, strict=True):
+    for document, about in zip(found, abouts, strict=True):
         owner = controller_of(about)
         if owner is None or owner.uid not in known:
             yield document
@@ -165,26 +203,31 @@ WANTED = frozenset(
 """What a decision reads, what makes pods, and what other schedulers have."""
 
 
-async def list_documents(kubeconfig: str | None, context: str | None) -> list[Document]:
+QUEUES_OF_OTHERS = frozenset(
+    one for one in OBJECTS_OF_OTHERS if one[0] == "kueue.x-k8s.io" or one[1] == "Queue"
+)
+
+
+async def list_documents(kubeconfig: str | None, context: str | None, wanted: Kinds) -> list[Document]:
     from maitred.kube.client import Client
 
     async with Client(connection(kubeconfig, context)) as client:
-        resources = await wanted_resources(client)
+        resources = await wanted_resources(client, wanted)
         lists = await asyncio.gather(*(list_raw(client, resource) for resource in resources))
     return [document for one in lists for document in one]
 
 
-async def wanted_resources(client: "Client") -> "list[Resource]":
+async def wanted_resources(client: "Client", wanted: Kinds) -> "list[Resource]":
     """Each kind in one version, the first in which the server has it."""
     from maitred.kube.discovery import resources_of
     from maitred.kube.resources import Resource
 
-    groups = {group for group, _ in WANTED}
+    groups = {group for group, _ in wanted}
     found: dict[tuple[str, str], Resource] = {}
     for one in await resources_of(client, groups):
-        if (one.group, one.kind) in WANTED and "/" not in one.plural:
+        if (one.group, one.kind) in wanted and "/" not in one.plural:
             found.setdefault((one.group, one.kind), one)
-    core = (row for row in KINDS if row.watched and not row.group)
+    core = (row for row in KINDS if row.watched and ("", row.name) in wanted)
     return [*(Resource("", "v1", row.plural, row.name, row.namespaced) for row in core), *found.values()]
 
 

@@ -109,7 +109,8 @@ class Bookkeeper:
         if state.version == self._seen_version:
             self._clerk.hear(at)
             return
-        sight = Observation(at, state.snapshot(), self._policy(), self._ends.take(), self._hopeless())
+        ends, hopeless = self._ends.take(), self._hopeless()
+        sight = Observation(at, state.snapshot(), self._policy(), ends, hopeless, self._mirror.scheduler)
         self._clerk.show(sight)
         self._seen_version = state.version
 

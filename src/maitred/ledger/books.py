@@ -1,14 +1,15 @@
 """The books: records come in, entries for the ledger go out. It knows no database and no thread."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from maitred.cluster.news import PodEnd
+from maitred.cluster.queues.book import NO_QUEUE, in_queues
 from maitred.cluster.snapshot import Snapshot
 from maitred.explain.billing.device_buckets import DEAD, NOBODY, levels, nodes_with
 from maitred.explain.billing.losses import Loss, Times, lost_to_eviction, lost_to_failures
-from maitred.ledger.entries import LedgerEntry, UsageAccount, account_of
+from maitred.ledger.entries import LedgerEntry, UsageAccount, account_of, in_queue
 from maitred.ledger.meter import UsageMeter
 from maitred.ledger.records import Arrival, Event, Evicted, FailureNoted, Observation, VerdictChange
 from maitred.ledger.register import Register
@@ -49,8 +50,17 @@ class Books:
         self._note_failures(sight.ends, sight)
         for holder in found.pods.keys() - self._accounts.keys():
             self._accounts[holder] = seated_account(holder, found.pods[holder], snapshot)
+        self._note_queues(found.pods, sight)
         self._note_dead_nodes(snapshot, at)
         self._last = sight
+
+    def _note_queues(self, pods: Mapping[str, int], sight: Observation) -> None:
+        """The queue that holders are in from now on; what they have used before stays where it was."""
+        queues = queues_of(pods, sight)
+        for holder in pods.keys() | queues.keys():
+            account = self._accounts.get(holder)
+            if account is not None:
+                self._accounts[holder] = in_queue(account, queues.get(holder, ""))
 
     def _note_failures(self, ends: Sequence[PodEnd], sight: Observation) -> None:
         if self._last is not None and ends:
@@ -90,3 +100,17 @@ def seated_account(holder: str, pod: int, snapshot: Snapshot) -> UsageAccount:
     namespace = holder.partition("/")[0]
     labels = snapshot.bound.occupants[pod].labels
     return account_of(namespace, snapshot.namespace_labels(namespace), labels)
+
+
+def queues_of(pods: Mapping[str, int], sight: Observation) -> dict[str, str]:
+    """The queues of holders, given with a pod of each, and of groups that wait: places may be kept for
+    them."""
+    snapshot = in_queues(sight.snapshot, sight.policy, sight.scheduler)
+    book = snapshot.book
+    if book is None:
+        return {}
+    seated = book.account_of_bound[list(pods.values())].tolist()
+    accounts = {view.group.key: view.account for view in snapshot.groups}
+    accounts |= dict(zip(pods, seated, strict=True))
+    queues = {holder: book.accounts[number].queue for holder, number in accounts.items()}
+    return {holder: book.tree.queues[one].name for holder, one in queues.items() if one != NO_QUEUE}

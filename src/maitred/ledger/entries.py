@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from maitred.explain.billing.losses import Loss
 from maitred.ledger.meter import Reading
 from maitred.ledger.records import Arrival, Evicted, FailureNoted
+from maitred.model.queues import QUEUE
 
 UNTOLD = frozenset(
     {
@@ -35,6 +36,13 @@ def account_of(namespace: str, *labels: Mapping[str, str]) -> UsageAccount:
     """Later labels win over earlier ones: those of a pod over those of its namespace."""
     together = {key: value for each in labels for key, value in each.items() if is_told(key)}
     return UsageAccount(namespace, tuple(sorted(together.items())[:MOST_LABELS]))
+
+
+def in_queue(account: UsageAccount, queue: str) -> UsageAccount:
+    """The same account in a queue, or in none. Pods cannot say it themselves: their labels with this key are
+    not told."""
+    own = tuple(one for one in account.labels if one[0] != QUEUE)
+    return UsageAccount(account.namespace, tuple(sorted((*own, (QUEUE, queue)))) if queue else own)
 
 
 def is_told(key: str) -> bool:

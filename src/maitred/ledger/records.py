@@ -66,3 +66,5 @@ class Observation:
     ends: tuple[PodEnd, ...]
     hopeless: frozenset[str]
     """Groups that would wait however the free devices lay."""
+    scheduler: str | None = None
+    """Whose pods are in queues; None: everybody's."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from .claimed import told_models
 from .fields import Doc
 from .filters import place
 from .groups import Group, by_pod
@@ -115,6 +116,14 @@ class Case:
     @property
     def exhausted(self) -> bool:
         return self.plan.flag("searchExhausted")
+
+    def model_of(self, node: Node) -> str:
+        """The model of the devices of a node, by which queues are charged."""
+        return self.policy.rights.model(node.labels) or self._told_models.get(node.name, "")
+
+    @cached_property
+    def _told_models(self) -> dict[str, str]:
+        return told_models(self.cluster, self.policy.devices)
 
     @cached_property
     def _held(self) -> dict[str, list[Doc]]:

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 
 from .case import Breach, Case, breach
+from .claimed import is_device, names_of_class
+from .claims import wish_of
 from .groups import Group
 from .objects import Node
 from .pods import Pod
@@ -12,19 +14,33 @@ MODELS, ANY = "maitred.dev/device-models", "any"
 
 def judge_models(case: Case) -> Iterator[Breach]:
     """Members of a gang are on devices of one model."""
-    rights = case.policy.rights
     for group in case.groups:
         new = [seat for seat in case.bound(group) if _has_devices(case, seat[0])]
         old = [seat for seat in case.staying(group) if _has_devices(case, seat[0])]
-        before = {rights.model(node.labels) for _, node in old}
-        models = before | {rights.model(node.labels) for _, node in new}
+        before = {case.model_of(node) for _, node in old}
+        models = before | {case.model_of(node) for _, node in new}
         if new and len(models) > 1 >= len(before) and not _minds_not(group):
             words = ", ".join(sorted(model or "unknown" for model in models))
             yield breach(3, group.key, f"its devices are of several models: {words}")
 
 
 def _has_devices(case: Case, pod: Pod) -> bool:
-    return pod.wants_devices or case.policy.device_count(pod.requests) > 0
+    if case.policy.device_count(pod.requests) > 0:
+        return True
+    wishes = (wish_of(case.cluster, pod, use) for use in pod.devices)
+    asked = (one for wish in wishes if wish for alternatives in wish.requests for one in alternatives)
+    classes = {one.class_name for one in asked} | {
+        case.cluster.device_resources[resource] for resource in pod.by_class
+    }
+    return any(_is_of_devices(case, name) for name in classes)
+
+
+def _is_of_devices(case: Case, name: str) -> bool:
+    """Claims are for other things too, such as networks."""
+    known = names_of_class(case.cluster, name)
+    if not case.policy.rights.resources.isdisjoint(known) or is_device(case.policy.devices, name):
+        return True
+    return case.policy.device_count(dict.fromkeys(known, 1)) > 0
 
 
 def _minds_not(group: Group) -> bool:
@@ -44,5 +60,5 @@ def by_model(case: Case, group: Group, nodes: list[Node]) -> list[list[Node]]:
         return [nodes]
     found: dict[str, list[Node]] = {}
     for node in nodes:
-        found.setdefault(case.policy.rights.model(node.labels), []).append(node)
+        found.setdefault(case.model_of(node), []).append(node)
     return list(found.values())

@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import takewhile
 
 from .case import PREEMPTION, RECLAIM, Breach, Case, Eviction, breach
+from .claimed import ClaimedDevices
 from .groups import Group
 from .impossible import stays
 from .models import judge_models
@@ -53,6 +54,8 @@ class Books:
         self.case, self.rights = case, case.policy.rights
         self._accounts: dict[str, Account | None] = {}
         self._above = {name: frozenset(self.rights.chain(name)) for name in self.rights.queues}
+        seats = (pod for pod, _ in (*case.binds, *case.nominations))
+        self.claims = ClaimedDevices(case.cluster, self.rights.resources, seats, self.account)
 
     def account(self, pod: Pod) -> Account | None:
         """None for pods that are in no queue: of other schedulers, of their nodes, and of queues that do not
@@ -73,12 +76,16 @@ class Books:
         return lambda pod: name in self._above.get(self.queue(pod), ())
 
     def use(self, seats: Iterable[Bind]) -> Use:
-        resources, found = self.rights.resources, dict[tuple[str, str], int]()
+        found, claims = dict[tuple[str, str], int](), set[str]()
         for pod, node in seats:
-            model = self.rights.model(node.labels)
-            for resource in resources & pod.requests.keys():
-                key = (resource, model)
-                found[key] = found.get(key, 0) + pod.requests[resource]
+            model = self.case.model_of(node)
+            for requested, amount in pod.requests.items():
+                for resource in self.claims.names(requested):
+                    found[resource, model] = found.get((resource, model), 0) + amount
+            for claim, counts in self.claims.of(pod):
+                for resource, amount in counts.items() if claim not in claims else ():
+                    found[resource, model] = found.get((resource, model), 0) + amount
+                claims.add(claim)
         return found
 
     def use_of(self, name: str, seats: Iterable[Bind]) -> Use:
@@ -109,16 +116,27 @@ class Books:
     @cached_property
     def there(self) -> dict[str, int]:
         """What the nodes have of every limited resource."""
-        nodes = self.case.cluster.nodes.values()
-        return {name: sum(node.allocatable.get(name, 0) for node in nodes) for name in self.rights.resources}
+        found = dict.fromkeys(self.rights.resources, 0)
+        for (resource, _), amount in self._hardware.items():
+            found[resource] += amount
+        return found
 
     def amount_there(self, term: QueueTerm) -> int:
         """What the nodes have of what a term speaks of."""
-        have = (
-            {(term.resource, self.rights.model(node.labels)): node.allocatable.get(term.resource, 0)}
-            for node in self.case.cluster.nodes.values()
-        )
-        return sum(map(term.part, have))
+        return term.part(self._hardware)
+
+    @cached_property
+    def _hardware(self) -> Use:
+        nodes, found = self.case.cluster.nodes, dict[tuple[str, str], int]()
+        for node in nodes.values():
+            for resource in self.rights.resources & node.allocatable.keys():
+                key = resource, self.case.model_of(node)
+                found[key] = found.get(key, 0) + node.allocatable[resource]
+        for name, resource, count in self.claims.published():
+            if not name or name in nodes:
+                key = resource, self.case.model_of(nodes[name]) if name else ""
+                found[key] = found.get(key, 0) + count
+        return found
 
     # -- who is entitled -----------------------------------------------------------------------------------
 
@@ -194,9 +212,9 @@ def _judge_limits(books: Books) -> Iterator[Breach]:
     found = dict[Breach, None]()
     for new, before in ways:
         for name, rule in books.rights.queues.items():
-            added = books.use_of(name, new)
+            used = books.use_of(name, [*before, *new])
+            added = _more(used, books.use_of(name, before)) if books.use_of(name, new) else {}
             if added:
-                used = total((books.use_of(name, before), added))
                 found |= dict.fromkeys(_over(name, rule.terms, used, added))
                 found |= dict.fromkeys(_over_by_user(books, name, [*before, *new], new))
                 if not rule.borrows and not books.rights.is_within(name, used, added):
@@ -204,6 +222,11 @@ def _judge_limits(books: Books) -> Iterator[Breach]:
                     found[breach(LIMITS, f"queue {name}", words)] = None
     yield from found
     yield from _judge_lending(books)
+
+
+def _more(used: Use, before: Use) -> Use:
+    """What has come; a claim that somebody uses already does not come again."""
+    return {key: count - before.get(key, 0) for key, count in used.items() if count > before.get(key, 0)}
 
 
 def _over(name: str, terms: Sequence[QueueTerm], used: Use, added: Use) -> Iterator[Breach]:
@@ -219,7 +242,8 @@ def _over_by_user(books: Books, name: str, seats: Sequence[Bind], new: Sequence[
     users = dict.fromkeys(account.user for account, _ in accounts if account is not None)
     for user in users:
         own = [seat for account, seat in accounts if account is not None and account.user == user]
-        used, added = books.use(own), books.use([seat for seat in own if seat[0].key in fresh])
+        used = books.use(own)
+        added = _more(used, books.use([seat for seat in own if seat[0].key not in fresh]))
         for term in terms:
             if term.part(added) > 0 and term.part(used) > (term.per_user or 0):
                 who = f"user {user} has" if user else "users that are not known have"

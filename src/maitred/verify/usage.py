@@ -84,12 +84,11 @@ def _judge(case: Case, name: str, has: Amounts, known: UsageRecord, found: Usage
 def _present(books: Books) -> dict[str, dict[str, float]]:
     """What groups in each queue itself have, in cores, bytes and devices."""
     found: dict[str, dict[str, float]] = {}
-    for pod, _ in books.holding:
-        name = books.queue(pod)
-        for resource in books.rights.resources & pod.requests.keys() if name else ():
-            amount = pod.requests[resource] / (1000 if resource == "cpu" else 1)
+    for name in {books.queue(pod) for pod, _ in books.holding} - {""}:
+        seats = [seat for seat in books.holding if books.queue(seat[0]) == name]
+        for (resource, _), amount in books.use(seats).items():
             amounts = found.setdefault(name, {})
-            amounts[resource] = amounts.get(resource, 0.0) + amount
+            amounts[resource] = amounts.get(resource, 0.0) + amount / (1000 if resource == "cpu" else 1)
     return found
 
 

@@ -26,6 +26,7 @@ from maitred.explain.billing.tables import bill_csv, bill_lines
 from maitred.explain.redaction.usage import usage_as_seen_by
 from maitred.model.manifest import InputError
 from maitred.model.policy import Policy
+from maitred.model.queues import QUEUE
 from maitred.simulate.results import BUCKETS
 from tests.oracle.builders import GPU
 from tests.oracle.effort import examples
@@ -91,6 +92,23 @@ def test_by_label() -> None:
     }
 
 
+def test_by_queue() -> None:
+    uses = [
+        msgspec.structs.replace(one, labels={**one.labels, QUEUE: "vision"})
+        if one.namespace == "red"
+        else one
+        for one in USAGE.uses
+    ]
+    usage = msgspec.structs.replace(USAGE, uses=tuple(uses))
+    assert rows(made("queue", usage=usage)) == {
+        "vision": (44, 110),
+        "(no queue)": (16, 26.8),
+        FREE: (40, 69.2),
+    }
+    seen = usage_as_seen_by(usage, {"blue"})
+    assert rows(made("queue", usage=seen)).keys() == {OTHERS, "(no queue)", FREE}
+
+
 def test_without_prices_there_are_hours_and_a_line_that_says_how_to_add_them() -> None:
     found = made(policy=Policy())
     assert rows(found) == {"red": (44, None), "blue": (16, None), FREE: (40, None)}
@@ -121,7 +139,7 @@ def test_of_others_one_sees_the_sum() -> None:
 
 @pytest.mark.parametrize("by", ["", "namespaces", "label", "label:", "pod"])
 def test_groupings_that_there_are_not(by: str) -> None:
-    with pytest.raises(InputError, match="is not namespace, model or label:KEY"):
+    with pytest.raises(InputError, match="is not namespace, queue, model or label:KEY"):
         read_grouping(by)
 
 

@@ -8,6 +8,7 @@ from maitred.cluster.devices.findings import MOST_SPECS, Bounded
 from maitred.cluster.devices.needs import sought_bytes
 from maitred.cluster.devices.pools import PoolId
 from maitred.model.devices.claims import AllocatedDevice, ResourceClaim, ResourceClaimStatus
+from maitred.model.devices.counting import DevicesByClass, allocated_by_class
 from maitred.model.objects import Object
 from maitred.model.quantity import QuantityError, parse_nano
 
@@ -34,10 +35,12 @@ class Allocated:
     """Every claim that is allocated."""
     sought: Mapping[str, bytes] = field(default_factory=dict)
     """What these asked for; empty if no device."""
+    held: Mapping[str, DevicesByClass] = field(default_factory=dict)
+    """What these have, by class; claims that have nothing which counts are left out."""
     derived: dict[Hashable, Any] = field(default_factory=dict, compare=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Allocated, (self.by_pool, self.claims, self.sought)
+        return Allocated, (self.by_pool, self.claims, self.sought, self.held)
 
 
 NOTHING_ALLOCATED = Allocated()
@@ -51,6 +54,7 @@ class AllocatedTable:
         self._by_pool: dict[PoolId, PoolUse] = {}
         self._claims: dict[str, ResourceClaimStatus] = {}
         self._sought: dict[str, bytes] = {}
+        self._held: dict[str, DevicesByClass] = {}
         self._known: Bounded[bytes, bytes] = Bounded(MOST_SPECS)
         """Claims that ask for the same are alike."""
         self._pools: dict[str, tuple[PoolId, ...]] = {}
@@ -72,6 +76,8 @@ class AllocatedTable:
             if sought not in self._known:
                 self._known[sought] = sought
             self._sought[key] = self._known[sought]
+            if held := allocated_by_class(claim.spec.devices, allocation):
+                self._held[key] = held
             uses = dict[PoolId, list[DeviceUse]]()
             for result in allocation.devices.results:
                 if not result.admin_access:
@@ -85,6 +91,7 @@ class AllocatedTable:
     def _forget(self, key: str) -> None:
         self._claims.pop(key, None)
         self._sought.pop(key, None)
+        self._held.pop(key, None)
         for pool in self._pools.pop(key, ()):
             del self._uses[pool][key]
             self._sum(pool)
@@ -98,7 +105,9 @@ class AllocatedTable:
 
     def view(self) -> Allocated:
         if self._view is None:
-            self._view = Allocated(dict(self._by_pool), dict(self._claims), dict(self._sought))
+            self._view = Allocated(
+                dict(self._by_pool), dict(self._claims), dict(self._sought), dict(self._held)
+            )
         return self._view
 
 

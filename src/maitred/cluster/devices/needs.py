@@ -12,6 +12,7 @@ from maitred.model.devices.claims import (
     ResourceClaim,
     ResourceClaimTemplate,
 )
+from maitred.model.devices.counting import DevicesByClass, allocated_by_class
 from maitred.model.group import PodGroup
 from maitred.model.meta import Lean, controller_of
 from maitred.model.pod import NodeSelector, Pod, PodResourceClaim
@@ -45,6 +46,8 @@ class ClaimNeed(Lean, frozen=True):
     """Name and UID of the PodGroup that a claim belongs to: it is reserved for that, and not for its pods."""
     consumers: int = UNLIMITED
     """How many more pods may use a claim that several may share."""
+    held: DevicesByClass = ()
+    """What was allocated."""
     resource: str = ""
     """For which the claim stands, if the pod asks for devices by an extended resource."""
 
@@ -138,7 +141,10 @@ class ClaimReader:
         allocation, owner_group = claim.status.allocation, _group(known, group)
         if allocation is not None:
             reach = allocation.node_selector
-            return ClaimNeed(claim=shared, allocated=True, reach=reach, group=owner_group, consumers=left)
+            held = allocated_by_class(claim.spec.devices, allocation)
+            return ClaimNeed(
+                claim=shared, allocated=True, reach=reach, group=owner_group, consumers=left, held=held
+            )
         spec = sought_bytes(claim.spec.devices)
         return ClaimNeed(spec=spec, claim=shared, group=owner_group, consumers=left)
 

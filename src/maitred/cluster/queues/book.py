@@ -13,9 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maitred.cluster.account import NO_ACCOUNT
-from maitred.cluster.device_models import models_of
+from maitred.cluster.device_models import models_told
+from maitred.cluster.devices.needs import ClaimNeed
 from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Codes, Ints, NodeView
+from maitred.cluster.queues.claimed import ClaimCounter, HeldDevices, shared_needs
 from maitred.cluster.queues.tree import TOP, Bounds, QueueTree
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.model.needs import Needs
@@ -59,9 +61,10 @@ class QueueBook:
         self.snapshot, self.policy, self.scheduler = snapshot, policy, scheduler
         nodes = snapshot.nodes
         self.tree: QueueTree = nodes.derived_with(policy, "queues", lambda: QueueTree(policy.queues))
-        self.labels = policy.devices.model_labels
         templates = (device_model(policy, template.labels) for template in policy.node_templates)
-        self.models = tuple(dict.fromkeys((*models_of(nodes, self.labels)[0], *templates)))
+        told = models_told(nodes, policy, snapshot.inventory)[0]
+        self.models = tuple(dict.fromkeys((*told, *templates)))
+        self.claims = ClaimCounter(snapshot, self.tree.resources)
         self.accounts = [OUTSIDE]
         self.height = 1 + len(self.tree)
         """How many rows there are by now."""
@@ -79,15 +82,17 @@ class QueueBook:
     def is_about(self, snapshot: Snapshot, policy: Policy, scheduler: str | None) -> bool:
         """Whether it would be the same if it were made from this snapshot."""
         own = self.snapshot
-        columns = ("nodes", "bound", "needs", "shapes", "payers", "namespaces", "standings")
+        columns = (
+            *("nodes", "bound", "needs", "shapes", "payers", "namespaces", "standings"),
+            *("inventory", "allocated"),
+        )
         same = all(getattr(own, name) is getattr(snapshot, name) for name in columns)
         return same and self.policy is policy and self.scheduler == scheduler
 
     def about(self, snapshot: Snapshot) -> "QueueBook":
         """The book of a snapshot in which other pods run, with the same accounts."""
-        if all(
-            getattr(self.snapshot, name) is getattr(snapshot, name) for name in ("bound", "payers", "nodes")
-        ):
+        columns = ("bound", "payers", "nodes", "inventory", "allocated")
+        if all(getattr(self.snapshot, name) is getattr(snapshot, name) for name in columns):
             return self
         other = QueueBook(snapshot, self.policy, self.scheduler)
         for account in self.accounts[1:]:
@@ -169,7 +174,7 @@ class QueueBook:
 
     def model_of(self, nodes: NodeView) -> Codes:
         """Which of the models the devices of each node are of."""
-        names, codes = models_of(nodes, self.labels)
+        names, codes = models_told(nodes, self.policy, self.snapshot.inventory)
         if names == self.models[: len(names)]:
             return codes
         number = {name: place for place, name in enumerate(self.models)}
@@ -177,16 +182,30 @@ class QueueBook:
 
     @cached_property
     def amounts_by_needs(self) -> Ints:
-        """What pods of each needs request of every resource that counts."""
+        """What pods of each needs request of every resource that counts; what they have by claims is another
+        matter."""
         found = np.zeros((len(self.snapshot.needs), len(self.tree.resources)), dtype=np.int64)
         for number, needs in enumerate(self.snapshot.needs):
-            found[number] = self.amounts_of(needs)
+            found[number] = self.claims.requested(needs)
         return found
 
-    def amounts_of(self, needs: Needs) -> Ints:
-        """The same of some needs, which need not be those of any pod that is there."""
-        requests = dict(needs.requests)
-        return np.array([requests.get(one, 0) for one in self.tree.resources], dtype=np.int64)
+    def amounts_of(self, needs: Needs, claims: Iterable[ClaimNeed]) -> Ints:
+        """What pods of some needs, which need not be those of any pod that is there, have to themselves."""
+        own = (self.claims.claimed(claim) for claim in claims if not claim.claim)
+        return sum(own, start=self.claims.requested(needs))
+
+    def shared_by(self, claims: tuple[ClaimNeed, ...]) -> tuple[tuple[str, Ints], ...]:
+        """Of these, the claims that several pods may share, and what each has or asks for; those aside that
+        count nothing."""
+        found = ((need.claim, self.claims.claimed(need)) for need in shared_needs(claims))
+        return tuple((claim, amounts) for claim, amounts in found if amounts.any())
+
+    @cached_property
+    def held(self) -> HeldDevices | None:
+        """Devices that pods on nodes have by claims."""
+        shapes = self.snapshot.shapes if self.snapshot.allocated.held else ()
+        needs = (need for shape in shapes for need in shape.devices if need.allocated and need.claim)
+        return self.claims.held(frozenset(need.claim for need in needs))
 
     @cached_property
     def used_at_first(self) -> Ints:
@@ -197,10 +216,19 @@ class QueueBook:
         """The same of some of them."""
         return self.in_rows(self.account_of_bound[pods], self.kinds_of(pods))
 
+    def used_alone_by(self, pods: Rows) -> Ints:
+        """The same without claims that several pods may share."""
+        return self.in_rows(self.account_of_bound[pods], self._kinds(pods, shared=False))
+
     def kinds_of(self, pods: Rows) -> Ints:
         """What each of these pods uses of every kind."""
+        return self._kinds(pods, shared=True)
+
+    def _kinds(self, pods: Rows, shared: bool) -> Ints:
         bound, snapshot = self.snapshot.bound, self.snapshot
         amounts = self.amounts_by_needs[bound.needs[pods]]
+        if self.held is not None:
+            amounts = amounts + (self.held.by_pod if shared else self.held.own)[pods]
         found = np.zeros((len(pods), len(self.tree.resources), len(self.models)), dtype=np.int64)
         models = self.model_of(snapshot.nodes)[bound.node[pods]]
         found[np.arange(len(pods)), :, models] = amounts
@@ -297,6 +325,12 @@ class QueueBook:
             column = nodes.resource_column(resource)
             if column is not None:
                 np.add.at(found[place], models[nodes.alive], nodes.allocatable[column][nodes.alive])
+        published = self.claims.published(nodes)
+        if published.any():
+            # What belongs to no single node has no model.
+            of_columns = np.append(models, 0)
+            for place in range(len(found)):
+                np.add.at(found[place], of_columns, published[place])
         return found.reshape(-1)
 
 

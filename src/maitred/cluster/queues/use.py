@@ -4,6 +4,7 @@ Like amounts on nodes it is counted twice while places are held: as it is now, a
 are leaving have left and all who were promised a place have it. A limit holds for both.
 """
 
+from collections.abc import Mapping
 from copy import copy
 from typing import Self
 
@@ -16,6 +17,28 @@ from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.queues.book import QueueBook
 
 
+class SharedUse:
+    """Claims that several pods share: how many use each, and where it counts. It counts for whoever had it
+    first, as long as anybody uses it."""
+
+    def __init__(self, users: Mapping[str, int], charged: Mapping[str, tuple[Rows, Ints]]) -> None:
+        self.users, self.charged = dict(users), dict(charged)
+
+    def copy(self) -> "SharedUse":
+        return SharedUse(self.users, self.charged)
+
+    def change(self, claim: str, by: int, rows: Rows, amounts: Ints, used: Ints) -> None:
+        """So many more use it, or fewer. If they are the first, it counts in these rows."""
+        before = self.users.get(claim, 0)
+        self.users[claim] = before + by
+        if not before:
+            self.charged[claim] = rows, amounts
+            used[rows] += amounts
+        elif not self.users[claim]:
+            rows, amounts = self.charged.pop(claim)
+            used[rows] -= amounts
+
+
 class QueueUse(Account):
     def __init__(self, load: Load) -> None:
         super().__init__(load)
@@ -23,10 +46,13 @@ class QueueUse(Account):
         assert known is not None, "only a snapshot with a book of queues has this account"
         self.book: QueueBook = known.about(load.snapshot)
         book = self.book
-        self.now = book.used_at_first.copy() if load.here.all() else book.used_by(np.flatnonzero(load.here))
+        self.now = self._at_first()
         self.later: Ints | None = None
+        self.shared, self.shared_later = SharedUse({}, {}), SharedUse({}, {})
         self.models = book.model_of(load.nodes)
+        self._move_shared(self.shared, self.now, np.flatnonzero(load.here), 1)
         self._by_shape: dict[int, Ints] = {}
+        self._shared_by_shape: dict[int, tuple[tuple[str, Ints], ...]] = {}
         self.changes = 0
         """How often anything has changed; equal numbers mean that nothing has."""
         for entry in load.seated():
@@ -38,14 +64,17 @@ class QueueUse(Account):
         other = copy(self)
         other.load, other.now = load, self.now.copy()
         other.later = None if self.later is None else self.later.copy()
+        other.shared, other.shared_later = self.shared.copy(), self.shared_later.copy()
         if load.nodes is not self.load.nodes:
             other.models = self.book.model_of(load.nodes)
         return other
 
     def ahead(self, load: Load, leaving: Mask) -> Self:
         other = self.on(load)
-        other.now = self._once_gone(leaving) if self.later is None else self.later.copy()
-        other.later = None
+        if other.later is None:
+            other.look_ahead(leaving)
+        assert other.later is not None
+        other.now, other.shared, other.later = other.later, other.shared_later, None
         return other
 
     # -- change and undo -------------------------------------------------------------------------------
@@ -62,28 +91,56 @@ class QueueUse(Account):
             self.now[rows] += amounts
         if self.later is not None:
             self.later[rows] += amounts
+        for claim, of_claim in self.shared_by(entry.shape):
+            kinds = self.on_model(of_claim, int(self.models[entry.rows[0]]))
+            copies = sign * int(entry.copies.sum())
+            if not entry.held:
+                self.shared.change(claim, copies, rows, kinds, self.now)
+            if self.later is not None:
+                self.shared_later.change(claim, copies, rows, kinds, self.later)
         self.changes += 1
 
     def move(self, entry: Moved, gone: bool) -> None:
         amounts = self._of_pods(entry.pods)
         self.now += -amounts if gone else amounts
+        self._move_shared(self.shared, self.now, entry.pods, -1 if gone else 1)
         self.changes += 1
 
     def look_ahead(self, leaving: Mask) -> None:
         if self.later is None:
-            self.later = self._once_gone(leaving)
+            pods = np.flatnonzero(leaving & self.load.here)
+            self.later = self.now - self._of_pods(pods)
+            self.shared_later = self.shared.copy()
+            self._move_shared(self.shared_later, self.later, pods, -1)
 
     def expect(self, pods: Rows) -> None:
         if self.later is not None:
             self.later -= self._of_pods(pods)
+            self._move_shared(self.shared_later, self.later, pods, -1)
             self.changes += 1
 
-    def _once_gone(self, leaving: Mask) -> Ints:
-        return self.now - self._of_pods(np.flatnonzero(leaving & self.load.here))
+    def _at_first(self) -> Ints:
+        book, here = self.book, self.load.here
+        if here.all() and (book.held is None or not book.held.shared):
+            return book.used_at_first.copy()
+        return book.used_alone_by(np.flatnonzero(here))
 
     def _of_pods(self, pods: Rows) -> Ints:
         self._grow()
-        return self.book.used_by(pods)
+        return self.book.used_alone_by(pods)
+
+    def _move_shared(self, shared: SharedUse, used: Ints, pods: Rows, by: int) -> None:
+        """Claims that bound pods share are used by these no more, or again."""
+        held = self.book.held
+        if held is None or not held.shared:
+            return
+        book, bound = self.book, self.book.snapshot.bound
+        for pod in pods.tolist():
+            for claim in held.shared_by.get(pod, ()):
+                one = held.shared[claim]
+                rows = self._rows(int(book.account_of_bound[one.payer]))
+                kinds = self.on_model(one.amounts, int(self.models[bound.node[one.payer]]))
+                shared.change(claim, by, rows, kinds, used)
 
     def _rows(self, account: int) -> Rows:
         self._grow()
@@ -98,11 +155,30 @@ class QueueUse(Account):
             self.later = None if self.later is None else np.pad(self.later, more)
 
     def amounts_of(self, shape: int) -> Ints:
-        """What a pod of a shape uses of every resource that counts."""
+        """What a pod of a shape uses of every resource that counts; claims aside that several may share."""
         known = self._by_shape.get(shape)
         if known is None:
-            known = self._by_shape[shape] = self.book.amounts_of(self.load.needs(shape))
+            claims = self.load.shape(shape).devices
+            known = self._by_shape[shape] = self.book.amounts_of(self.load.needs(shape), claims)
         return known
+
+    def shared_by(self, shape: int) -> tuple[tuple[str, Ints], ...]:
+        """Claims of pods of a shape that several may share, and what each counts."""
+        known = self._shared_by_shape.get(shape)
+        if known is None:
+            known = self._shared_by_shape[shape] = self.book.shared_by(self.load.shape(shape).devices)
+        return known
+
+    def classes_of(self, shape: int) -> set[str]:
+        """The device classes of claims of a pod of a shape, and those that serve what it requests."""
+        served = self.book.snapshot.device_classes
+        requested = {served[name] for name, _ in self.load.needs(shape).requests if name in served}
+        return requested | self.book.claims.classes_of(self.load.shape(shape).devices)
+
+    def counts_already(self, claim: str) -> bool:
+        """Whether somebody uses it: then it counts no more for whoever uses it too."""
+        later = self.later is None or bool(self.shared_later.users.get(claim))
+        return later and bool(self.shared.users.get(claim))
 
     # -- what is used ----------------------------------------------------------------------------------
 
@@ -111,6 +187,12 @@ class QueueUse(Account):
         of_models = np.bincount(self.models[rows], weights=copies, minlength=len(self.book.models))
         found: Ints = np.outer(self.amounts_of(shape), of_models.astype(np.int64)).reshape(-1)
         return found
+
+    def on_model(self, amounts: Ints, model: int) -> Ints:
+        """So much of every resource on devices of one model, by kind."""
+        found = np.zeros((len(amounts), len(self.book.models)), dtype=np.int64)
+        found[:, model] = amounts
+        return found.reshape(-1)
 
     def used_in(self, row: int) -> Ints:
         """The most that is used, now or once all have left who are leaving, in one row."""

@@ -29,7 +29,7 @@ ONE_OF_THEM = LABEL.strip("^$")
 NAMESPACES = rf"^{ONE_OF_THEM}(,{ONE_OF_THEM})*$"
 KEY = rf"{LABEL.rstrip('$')}/{NAME.lstrip('^')}"
 MonthName = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{4}-(0[1-9]|1[0-2])$")]
-By = Annotated[str, msgspec.Meta(max_length=323, pattern=r"^(namespace|model|label:[-A-Za-z0-9_./]+)$")]
+By = Annotated[str, msgspec.Meta(max_length=323, pattern=r"^(namespace|queue|model|label:[-A-Za-z0-9_./]+)$")]
 Namespaces = Annotated[str, msgspec.Meta(max_length=1000, pattern=NAMESPACES)]
 NodeOrGroup = Annotated[str, msgspec.Meta(min_length=1, max_length=317)]
 Key = Annotated[str, msgspec.Meta(max_length=317, pattern=KEY)]
@@ -187,7 +187,10 @@ ROUTES = (
         (
             Parameter("month", "query", MonthName, "Month, such as 2026-11. Default: this month."),
             Parameter(
-                "by", "query", By, "One row for each namespace, model or label:KEY. Default: namespace."
+                "by",
+                "query",
+                By,
+                "One row for each namespace, queue, model or label:KEY. Default: namespace.",
             ),
         ),
     ),

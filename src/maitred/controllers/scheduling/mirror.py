@@ -75,7 +75,7 @@ class Mirror:
         self.device_claims = DeviceClaimTable()
         claims = self.device_claims.claims
         self.overlay = Overlay(self.state, self.waiting, self.changed.set, policy, clock, claims)
-        self._scheduler = scheduler
+        self.scheduler = scheduler
         self.gangs: ShadowGangs | None = None
         """Set for a shadow, which tells gangs as an audit does."""
 
@@ -86,7 +86,7 @@ class Mirror:
 
     def put_pod(self, pod: WatchedPod) -> None:
         key = key_of(pod.metadata)
-        ours = self._scheduler is None or pod.spec.scheduler_name == self._scheduler
+        ours = self.scheduler is None or pod.spec.scheduler_name == self.scheduler
         self._stop_waiting(key)
         if ours and not pod.spec.node_name and not is_over(pod):
             self.waiting[key] = pod

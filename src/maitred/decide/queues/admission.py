@@ -19,7 +19,8 @@ from maitred.cluster.queues.use import QueueUse
 from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.context import FULL_RULES, Waiver
-from maitred.model.policy import Policy, is_device, matches_model
+from maitred.model.devices.counting import resources_of_class
+from maitred.model.policy import Policy, is_device, is_device_driver, matches_model
 from maitred.model.queues import EVERY_MODEL
 
 LimitKind = Literal["cap", "perUser", "borrow", "lend"]
@@ -142,9 +143,15 @@ def models_for(use: QueueUse, ask: Ask, policy: Policy) -> list[ModelChoice]:
 
 
 def _devices(use: QueueUse, ask: Ask, policy: Policy) -> list[str]:
-    """The kinds of devices that its members ask for."""
+    """The kinds of devices that its members ask for, as resources."""
     resources = {name for shape in ask.distinct for name, _ in use.load.needs(shape).requests}
-    return sorted(name for name in resources if is_device(policy, name))
+    found = {name for name in resources if is_device(policy, name)}
+    for name in {name for shape in ask.distinct for name in use.classes_of(shape)}:
+        known = resources_of_class(name, use.book.snapshot.inventory.classes)
+        limited = any(one in use.book.tree.resources for one in known)
+        if limited or is_device_driver(policy, name) or any(is_device(policy, one) for one in known):
+            found.update(known)
+    return sorted(found)
 
 
 def _by_model(use: QueueUse, ask: Ask, resources: list[str]) -> bool:
@@ -160,12 +167,11 @@ def _models_with(use: QueueUse, devices: list[str]) -> list[int]:
 
     def there() -> list[int]:
         columns = [column for name in devices if (column := nodes.resource_column(name)) is not None]
-        if not columns:
-            return []
-        having = nodes.alive & (nodes.allocatable[columns] > 0).any(axis=0)
-        return [int(place) for place in np.unique(use.models[having])]
+        having = (nodes.allocatable[columns] > 0).any(axis=0) | use.book.claims.publishing(nodes, devices)
+        return [int(place) for place in np.unique(use.models[nodes.alive & having])]
 
-    return nodes.derived(("models with", use.book.models, *devices), there)
+    inventory = use.book.snapshot.inventory
+    return nodes.derived_with(inventory, ("models with", use.book.models, *devices), there)
 
 
 def _preferred(use: QueueUse, ask: Ask, there: list[int]) -> list[int]:
@@ -218,9 +224,18 @@ def _least_amounts(use: QueueUse, ask: Ask, model: int | None, count: int) -> In
     """What so many members use at least of every kind. Where they may be on any model it counts as if their
     nodes said none: for limits that speak of all models."""
     amounts = np.array([use.amounts_of(shape) for shape in ask.shapes])
-    by_kind = np.zeros((amounts.shape[1], len(use.book.models)), dtype=np.int64)
-    by_kind[:, 0 if model is None else model] = np.sort(amounts, axis=0)[:count].sum(axis=0)
-    return by_kind.reshape(-1)
+    least = np.sort(amounts, axis=0)[:count].sum(axis=0)
+    for claim, of_claim in _newly_shared(use, ask).items():
+        without = sum(1 for shape in ask.shapes if claim not in dict(use.shared_by(shape)))
+        if count > without:
+            least = least + of_claim
+    return use.on_model(least, 0 if model is None else model)
+
+
+def _newly_shared(use: QueueUse, ask: Ask) -> dict[str, Ints]:
+    """Claims that its members share and that do not count yet: each counts once, for all of them."""
+    shared = {claim: amounts for shape in ask.distinct for claim, amounts in use.shared_by(shape)}
+    return {claim: amounts for claim, amounts in shared.items() if not use.counts_already(claim)}
 
 
 def _amounts_of_seats(use: QueueUse, ask: Ask, found: Assignment) -> Ints:
@@ -229,6 +244,10 @@ def _amounts_of_seats(use: QueueUse, ask: Ask, found: Assignment) -> Ints:
     models = use.models[[row for _, row in found]]
     of_members = np.array([use.amounts_of(ask.shapes[member]) for member, _ in found])
     amounts[np.arange(len(found)), :, models] = of_members
+    for claim, of_claim in _newly_shared(use, ask).items():
+        users = (place for place, (m, _) in enumerate(found) if claim in dict(use.shared_by(ask.shapes[m])))
+        if (first := next(users, None)) is not None:
+            amounts[first, :, models[first]] += of_claim
     return amounts.reshape(len(found), use.book.kinds)
 
 

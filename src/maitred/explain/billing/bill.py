@@ -12,6 +12,7 @@ from maitred.explain.billing.device_buckets import USE_BUCKETS, Device, UseBucke
 from maitred.explain.billing.document import Bill, BillPart, BillRow, Usage, Use
 from maitred.model.manifest.errors import InputError
 from maitred.model.policy import Policy, price_of
+from maitred.model.queues import QUEUE
 from maitred.model.words import moment
 
 HOUR = 3_600_000
@@ -24,6 +25,7 @@ FREE = "(free)"
 OTHERS = "(others)"
 NO_LABEL = "(no label)"
 NO_MODEL = "(no model)"
+NO_QUEUE = "(no queue)"
 
 HOW_TO_PRICE = "policy.prices.devices says what an hour of a device costs (docs/policy.md#prices)"
 
@@ -54,13 +56,15 @@ Grouping = Callable[[Use], str]
 
 def read_grouping(by: str) -> Grouping:
     kind, _, key = by.partition(":")
+    if by == "queue":
+        return lambda use: use.labels.get(QUEUE) or {"": FREE, OTHERS: OTHERS}.get(use.namespace, NO_QUEUE)
     if by == "namespace":
         return lambda use: use.namespace or FREE
     if by == "model":
         return lambda use: use.model or NO_MODEL
     if kind == "label" and key:
         return lambda use: use.labels.get(key) or {"": FREE, OTHERS: OTHERS}.get(use.namespace, NO_LABEL)
-    raise InputError("--by", "", "", f"{by[:60]!r} is not namespace, model or label:KEY")
+    raise InputError("--by", "", "", f"{by[:60]!r} is not namespace, queue, model or label:KEY")
 
 
 def bill(usage: Usage, by: str, policy: Policy, month: Month, now: datetime) -> Bill:

@@ -7,7 +7,7 @@ import numpy as np
 
 from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.journal import Rows
-from maitred.cluster.nodes import Ints
+from maitred.cluster.nodes import Codes, Ints
 from maitred.cluster.queues.book import Limit, QueueBook
 from maitred.cluster.queues.tree import TOP, Bounds
 from maitred.decide.preemption.evictable import EvictablePods
@@ -150,15 +150,26 @@ class QueueSurvey:
         book, cycle = self.book, self.situation.cycle()
         groups = np.zeros(book.height, dtype=np.int64)
         amounts = np.zeros((book.height, len(self.tree.resources)), dtype=np.int64)
-        of_needs = book.amounts_by_needs
-        needs = np.array([shape.needs for shape in self.situation.snapshot.shapes], dtype=np.int64)
         for group, found in zip(cycle.groups, cycle.decided.decisions, strict=True):
             if found.verdict in ("Scheduled", "Invalid") or group.view.account == NO_ACCOUNT:
                 continue
             rows = book.accounts[group.view.account].rows
             groups[rows] += 1
-            amounts[rows] += of_needs[needs[np.asarray(group.view.shapes)]].sum(axis=0)
+            amounts[rows] += self._asked(group.view.shapes)
         return groups, amounts
+
+    def _asked(self, shapes: Codes) -> Ints:
+        """What so many pods ask for; claims that they share count once."""
+        found = np.zeros(len(self.tree.resources), dtype=np.int64)
+        shared = dict[str, Ints]()
+        for shape, count in zip(
+            *(one.tolist() for one in np.unique(shapes, return_counts=True)), strict=True
+        ):
+            known = self.situation.snapshot.shapes[shape]
+            needs = self.situation.snapshot.needs[known.needs]
+            found += count * self.book.amounts_of(needs, known.devices)
+            shared |= self.book.shared_by(known.devices)
+        return sum(shared.values(), start=found)
 
 
 def first_said(sizes: Iterable[int | None]) -> int | None:

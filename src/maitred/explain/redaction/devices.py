@@ -31,6 +31,7 @@ from maitred.model.devices.claims import (
     ResourceClaimStatus,
 )
 from maitred.model.devices.classes import CelSelector, DeviceSelector
+from maitred.model.devices.counting import DevicesByClass
 
 NOT_READY = "one of its claims is not ready"
 
@@ -51,6 +52,10 @@ class DeviceFields:
             sought={
                 names.key(key): spec if names.is_own(key) else self._spec(spec)
                 for key, spec in allocated.sought.items()
+            },
+            held={
+                names.key(key): held if names.is_own(key) else self._held(held)
+                for key, held in allocated.held.items()
             },
         )
 
@@ -85,7 +90,11 @@ class DeviceFields:
             reach=self._words.selector(need.reach),
             group=None if need.group is None else (MARK, self._names.other(need.group[1])),
             consumers=need.consumers,
+            held=self._held(need.held),
         )
+
+    def _held(self, held: DevicesByClass) -> DevicesByClass:
+        return tuple([(self._words.told(name), count) for name, count in held])
 
     def _spec(self, spec: bytes) -> bytes:
         if not spec:

@@ -74,7 +74,9 @@ def needless(words: str) -> Treated:
 
 NAMES_GROUP = honoured("pods that name the same group are one group")
 COUNTS = honoured("the quorum of the group")
-QUEUE = approximated("kept as the name of its queue; maitred has no queues yet, so no quota is enforced")
+QUEUE = approximated(
+    "the queue of the group, once the policy has one of this name: see maitred import --queues"
+)
 REQUIRED = honoured("all members in one domain of this node label")
 PREFERRED = honoured("members in one domain of this node label if there is room")
 PREEMPTION = "maitred preempts by priority alone; give the pods a PriorityClass that ranks accordingly"
@@ -134,7 +136,7 @@ KEYS_OF_OTHERS: tuple[KeyRow, ...] = (
         "kueue.x-k8s.io/",
         queue_name=approximated(
             "if Kueue runs beside maitred, Kueue admits the workload and maitred places it; without Kueue it "
-            "is only a name, and no quota is enforced"
+            "is the queue of the group, once the policy has one of this name"
         ),
         priority_class=ignored(
             "it orders the queues of Kueue; maitred goes by the PriorityClass of the pods"
@@ -218,7 +220,7 @@ KEYS_OF_OTHERS: tuple[KeyRow, ...] = (
         KOORDINATOR,
         "quota.scheduling.koordinator.sh/",
         name=QUEUE,
-        parent=ignored("maitred has no queues yet"),
+        parent=ignored("queues are below others as policy.queues says"),
         preemptible=exempting("true", "false"),
     ),
     # YuniKorn
@@ -254,7 +256,7 @@ KEYS_OF_OTHERS: tuple[KeyRow, ...] = (
         SLINKY,
         "slurmjob.slinky.slurm.net/",
         job_name=needless("it is the name of the job in Slurm"),
-        account=ignored("it is whose quota Slurm counts; maitred has no queues yet"),
+        account=ignored("it is whose quota Slurm counts; maitred.dev/queue names a queue"),
         partition=ignored("maitred seats on all nodes; give the pods a node selector"),
         qos=ignored(PREEMPTION),
         timelimit=ignored("maitred ends no pod; maitred.dev/expected-runtime tells it how long one runs"),
@@ -362,23 +364,25 @@ FIELDS_OF_OTHERS: tuple[FieldRow, ...] = (
     *_fields(GODEL, "scheduling.godel.kubewharf.io", "PodGroup", minMember=COUNTS),
 )
 
-NOT_YET = "maitred has no queues yet: it is not taken over, and no quota of it is enforced"
+IMPORTED = "it is not read: maitred import --queues makes a policy of it"
+NO_QUOTA = "it is not read: policy.queues says who may have how much"
+NO_CHECK = "maitred admits without it"
 NO_TREE = "maitred reads topology from node labels: list them in policy.topology.levels"
 OBJECTS_OF_OTHERS: dict[tuple[str, str], tuple[str, str]] = {
-    ("kueue.x-k8s.io", "ClusterQueue"): (KUEUE, NOT_YET),
-    ("kueue.x-k8s.io", "LocalQueue"): (KUEUE, NOT_YET),
-    ("kueue.x-k8s.io", "Cohort"): (KUEUE, NOT_YET),
-    ("kueue.x-k8s.io", "ResourceFlavor"): (KUEUE, NOT_YET),
-    ("kueue.x-k8s.io", "AdmissionCheck"): (KUEUE, NOT_YET),
+    ("kueue.x-k8s.io", "ClusterQueue"): (KUEUE, IMPORTED),
+    ("kueue.x-k8s.io", "LocalQueue"): (KUEUE, IMPORTED),
+    ("kueue.x-k8s.io", "Cohort"): (KUEUE, IMPORTED),
+    ("kueue.x-k8s.io", "ResourceFlavor"): (KUEUE, IMPORTED),
+    ("kueue.x-k8s.io", "AdmissionCheck"): (KUEUE, NO_CHECK),
     ("kueue.x-k8s.io", "WorkloadPriorityClass"): (KUEUE, KUEUE_ORDER),
     ("kueue.x-k8s.io", "Topology"): (KUEUE, NO_TREE),
-    ("scheduling.volcano.sh", "Queue"): (VOLCANO, NOT_YET),
+    ("scheduling.volcano.sh", "Queue"): (VOLCANO, IMPORTED),
     ("topology.volcano.sh", "HyperNode"): (VOLCANO, NO_TREE),
-    ("scheduling.run.ai", "Queue"): (KAI, NOT_YET),
+    ("scheduling.run.ai", "Queue"): (KAI, IMPORTED),
     ("kai.scheduler", "Topology"): (KAI, NO_TREE),
-    ("scheduling.x-k8s.io", "ElasticQuota"): (COSCHEDULING, NOT_YET),
-    ("scheduling.sigs.k8s.io", "ElasticQuota"): (KOORDINATOR, NOT_YET),
-    ("quota.koordinator.sh", "ElasticQuotaProfile"): (KOORDINATOR, NOT_YET),
+    ("scheduling.x-k8s.io", "ElasticQuota"): (COSCHEDULING, NO_QUOTA),
+    ("scheduling.sigs.k8s.io", "ElasticQuota"): (KOORDINATOR, NO_QUOTA),
+    ("quota.koordinator.sh", "ElasticQuotaProfile"): (KOORDINATOR, NO_QUOTA),
     ("scheduling.koordinator.sh", "Reservation"): (KOORDINATOR, "maitred keeps no capacity for it"),
     ("scheduling.koordinator.sh", "ClusterNetworkTopology"): (KOORDINATOR, NO_TREE),
 }

@@ -1,0 +1,1 @@
+"""Queues of other schedulers as a Policy: what is taken over, and in words what is not."""
