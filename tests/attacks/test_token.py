@@ -8,6 +8,7 @@ import pytest
 from maitred.kube.client import Client
 from maitred.kube.errors import ApiError
 from maitred.kube.resources import JOBS
+from maitred.model.runtime import SET_DEADLINE
 from maitred.model.suspension import SUSPENDED
 from maitred.sandbox.users import MAITRED
 from tests.attacks.harness import Ground
@@ -21,7 +22,15 @@ NUMBERS = count(100)
 
 REFUSED: dict[str, tuple[Json, str]] = {
     "its size": ({"spec": {"parallelism": 3}}, "may change spec.suspend"),
-    "its deadline": ({"spec": {"activeDeadlineSeconds": 1}}, "may change spec.suspend"),
+    "its deadline, and does not say so": ({"spec": {"activeDeadlineSeconds": 1}}, SET_DEADLINE),
+    "its deadline, to a later one": (
+        {"spec": {"activeDeadlineSeconds": 99}, "metadata": {"annotations": {SET_DEADLINE: "99"}}},
+        SET_DEADLINE,
+    ),
+    "a deadline that is its user's": (
+        {"spec": {"activeDeadlineSeconds": None}, "metadata": {"annotations": {SET_DEADLINE: None}}},
+        SET_DEADLINE,
+    ),
     "its history": ({"spec": {"ttlSecondsAfterFinished": 0}}, "may change spec.suspend"),
     "where it runs": (
         {"spec": {"suspend": True, "template": {"spec": {"nodeSelector": {"a": "b"}}}}},
@@ -41,7 +50,8 @@ REFUSED: dict[str, tuple[Json, str]] = {
 def test_a_stolen_token_suspends_jobs_and_changes_nothing_else(ground: Ground) -> None:
     async def attack(ground: Ground) -> None:
         victim = await ground.tenant("victim")
-        body = job_body("job", 2, annotations={"example.com/own": "mark"}, suspend=True)
+        own = {"example.com/own": "mark"}
+        body = job_body("job", 2, annotations=own, suspend=True, activeDeadlineSeconds=50)
         await victim.api.create(JOBS, body)
         system = Api(ground.admin.client, "kube-system")
         await system.create(JOBS, job_body("job", 1, suspend=True))
@@ -67,6 +77,14 @@ async def tries(thief: Api, in_system: Api) -> None:
         assert found["metadata"]["annotations"].get(SUSPENDED) == line
         with pytest.raises(ApiError, match="no Job in a namespace of the system"):
             await in_system.patch(JOBS, "job", allowed)
+    for seconds in (40, None):
+        note = None if seconds is None else str(seconds)
+        change = {
+            "spec": {"activeDeadlineSeconds": seconds},
+            "metadata": {"annotations": {SET_DEADLINE: note}},
+        }
+        found = await thief.patch(JOBS, "job", change)
+        assert found["spec"].get("activeDeadlineSeconds") == seconds
 
 
 async def not_yet_limited(thief: Api) -> str:

@@ -90,9 +90,11 @@ def _bound(snapshot: Snapshot) -> "Counter[Any]":
             bool(dying),
             bool(fixed),
             snapshot.payers[payer],
+            repr(snapshot.stays[stay]),
         )
-        for node, needs, labels, dying, fixed, payer in zip(
-            *(bound.node, bound.needs, bound.labels, bound.terminating, bound.fixed, bound.payer), strict=True
+        for node, needs, labels, dying, fixed, payer, stay in zip(
+            *(bound.node, bound.needs, bound.labels, bound.terminating, bound.fixed, bound.payer, bound.stay),
+            strict=True,
         )
     )
 
@@ -116,6 +118,7 @@ def _group(snapshot: Snapshot, view: GroupView) -> Any:
         view.succeeded,
         view.created,
         view.payer,
+        view.runtime,
         view.any_model,
     )
     return told, (view.ranks, view.schedulers, view.pending_schedulers), running, meant

@@ -141,3 +141,20 @@ def test_a_controller_all_of_whose_pods_are_gone_is_forgotten() -> None:
     assert [one for one in state.snapshot().controllers if one is not None]
     delete(state, *owned)
     assert [one for one in state.snapshot().controllers if one is not None] == []
+
+
+def test_limits_that_no_pod_asks_for_any_more_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user may write another one every minute."""
+    monkeypatch.setattr(interning, "FEWEST_TO_FORGET", 3)
+
+    def asking(minutes: int) -> Obj:
+        return pod("restless", cpu=1, node="n1", annotations={"maitred.dev/max-runtime": f"{minutes}m"})
+
+    state = ClusterState()
+    put(state, node("n1", cpu=8), pod("calm", cpu=1, node="n1"))
+    for minutes in range(1, 40):
+        put(state, asking(minutes))
+        assert len(state.snapshot().stays) <= 12
+    assert seen(state.snapshot()) == seen(
+        state_of(read([node("n1", cpu=8), pod("calm", cpu=1, node="n1"), asking(39)])).snapshot()
+    )

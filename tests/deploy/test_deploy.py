@@ -90,8 +90,9 @@ def test_the_limits_let_through_the_field_of_each_kind() -> None:
     words = " ".join(changeable.split())
     groups = {row_of(row.type).group: row.path[1] for row in SUSPENDABLE if row.path[1] != "suspend"}
     assert words == (
-        'request.resource.group == "kubeflow.org" ? "runPolicy" : '
-        '(request.resource.group == "kueue.x-k8s.io" ? "active" : "suspend")'
+        'request.resource.group == "kubeflow.org" ? ["runPolicy"] : '
+        '(request.resource.group == "kueue.x-k8s.io" ? ["active"] : '
+        '(request.resource.group == "batch" ? ["suspend", "activeDeadlineSeconds"] : ["suspend"]))'
     )
     assert groups == {"kubeflow.org": "runPolicy", "kueue.x-k8s.io": "active"}
 

@@ -91,7 +91,7 @@ def test_the_deadline_of_a_job_counts_from_its_start() -> None:
     job = {
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": {"name": "run", "namespace": "default", "uid": "u"},
+        "metadata": {"name": "run", "namespace": "default", "uid": "job-run"},
         "spec": {"activeDeadlineSeconds": 4 * 3600, "template": {"spec": {"containers": []}}},
         "status": {"startTime": at(-3)},
     }

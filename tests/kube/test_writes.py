@@ -15,6 +15,7 @@ from maitred.kube.permit import Always, NotLeading, Permit, ShadowPermit
 from maitred.kube.resources import JOBS, Resource, resource_of
 from maitred.kube.wire import Condition
 from maitred.kube.writes import ATTEMPTS, FoundOwner, FoundOwnerMeta, OwnerToWrite, Writer
+from maitred.model.runtime import SET_DEADLINE
 from maitred.model.suspending import BY_TITLE, SUSPENDABLE, SuspendableKind
 from maitred.model.suspension import SUSPENDED
 from tests.kube.pod_server import Fault, PodServer
@@ -447,7 +448,7 @@ def test_a_job_that_its_user_has_resumed_loses_our_mark(server: PodServer) -> No
     assert server.jobs["j"]["metadata"]["resourceVersion"] == "2"
 
 
-@pytest.mark.parametrize("change", [suspend, resume])
+@pytest.mark.parametrize("change", [suspend, resume, lambda server, uid: set_deadline(server, uid, 60)])
 def test_a_job_that_is_gone_is_left_alone(
     server: PodServer, change: Callable[[PodServer, str], Done | Refused | Unknown]
 ) -> None:
@@ -459,6 +460,44 @@ def test_a_job_that_is_gone_is_left_alone(
     assert isinstance(replaced, Refused)
     assert replaced.why is RefusalReason.REPLACED
     assert server.jobs["j"]["spec"] == {"suspend": False}
+
+
+def set_deadline(server: PodServer, uid: str, seconds: int | None) -> Done | Refused | Unknown:
+    return write(server, lambda writer: writer.set_deadline("default", "j", uid, seconds))
+
+
+@pytest.mark.usefixtures("pauses")
+@JOB_FAULTS
+def test_the_deadline_of_a_job_is_set_and_taken_back(server: PodServer, fault: Fault | None) -> None:
+    uid = server.add_job("j", annotations={"other": "mark"})
+    server.faults = [fault] if fault else []
+    assert set_deadline(server, uid, 60) == Done()
+    assert server.jobs["j"]["spec"] == {"suspend": False, "activeDeadlineSeconds": 60}
+    assert server.jobs["j"]["metadata"]["annotations"] == {"other": "mark", SET_DEADLINE: "60"}
+    server.faults = [fault] if fault else []
+    assert set_deadline(server, uid, None) == Done()
+    assert server.jobs["j"]["spec"]["activeDeadlineSeconds"] is None
+    assert server.jobs["j"]["metadata"]["annotations"] == {"other": "mark"}
+
+
+@pytest.mark.parametrize("seconds", [None, 60])
+def test_an_earlier_deadline_that_somebody_else_has_set_stands(
+    server: PodServer, seconds: int | None
+) -> None:
+    """Also if it was written since the decision was made."""
+    uid = server.add_job("j", annotations={SET_DEADLINE: "50"})
+    server.jobs["j"]["spec"]["activeDeadlineSeconds"] = 40
+    outcome = set_deadline(server, uid, seconds)
+    assert isinstance(outcome, Refused)
+    assert outcome.why is RefusalReason.STALE
+    assert server.jobs["j"]["spec"]["activeDeadlineSeconds"] == 40
+
+
+def test_a_later_deadline_is_made_earlier(server: PodServer) -> None:
+    uid = server.add_job("j")
+    server.jobs["j"]["spec"]["activeDeadlineSeconds"] = 400
+    assert set_deadline(server, uid, 60) == Done()
+    assert server.jobs["j"]["spec"]["activeDeadlineSeconds"] == 60
 
 
 @pytest.mark.usefixtures("pauses")

@@ -184,6 +184,12 @@ def test_a_job_is_suspended_and_resumed_once(control_plane: ControlPlane) -> Non
             found = await b.send("GET", path)
             assert found["spec"]["suspend"] is False
             assert SUSPENDED not in found["metadata"].get("annotations", {})
+        for seconds in (90, 60):  # Kubernetes lets it change while the Job runs
+            assert await b.writer.set_deadline(b.namespace, "j", uid, seconds) == Done()
+            assert (await b.send("GET", path))["spec"]["activeDeadlineSeconds"] == seconds
+        assert why(await b.writer.set_deadline(b.namespace, "j", uid, 70)) is RefusalReason.STALE
+        assert await b.writer.set_deadline(b.namespace, "j", uid, None) == Done()
+        assert "activeDeadlineSeconds" not in (await b.send("GET", path))["spec"]
         await b.send("DELETE", path, {"propagationPolicy": "Background"})
 
     live(control_plane, work)

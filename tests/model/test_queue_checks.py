@@ -56,6 +56,33 @@ def nested(parent: str, *children: str) -> str:
         ("queues: [{name: a, lend: rarely}]", "queues[0].lend: 'rarely' is not one of always, never"),
         ("queues: [{name: a, minRuntime: long}]", "queues[0].minRuntime: 'long' is not a duration"),
         (
+            "queues: [{name: a, runtime: {default: -4h}}]",
+            "queues[0].runtime.default: '-4h' is neither none nor a duration",
+        ),
+        (
+            "queues: [{name: a, runtime: {most: 999999999999w}}]",
+            "queues[0].runtime.most: '999999999999w' is neither none nor",
+        ),
+        ("queues: [{name: a, runtime: {most: 0s}}]", "queues[0].runtime.most: '0s' is neither none nor"),
+        ("queues: [{name: a, runtime: {most: 4}}]", "queues[0].runtime.most: expected a string, got"),
+        (
+            "queues: [{name: a, runtime: {enforce: sometimes}}]",
+            "queues[0].runtime.enforce: expected true or false, got a string",
+        ),
+        ("queues: [{name: a, runtime: {least: 1h}}]", "queues[0].runtime"),
+        (
+            "queues: [{name: a, runtime: {default: 5h, most: 4h}}]",
+            "queues[0].runtime.default: 5h is longer than the most, 4h",
+        ),
+        (
+            "queues: [{name: a, runtime: {most: 4h}}, {name: b, parent: a, runtime: {default: 5h}}]",
+            "queues[1].runtime.default: 5h is longer than the most of a, 4h",
+        ),
+        (
+            "queues: [{name: a, runtime: {most: 4h}}, {name: b, parent: a, runtime: {most: 5h}}]",
+            "queues[1].runtime.most: 5h is longer than the most of a, 4h",
+        ),
+        (
             "queues: [{name: a, priorities: {least: 5, most: 4}}]",
             "queues[0].priorities.least: 5 is above the most, 4",
         ),
@@ -162,6 +189,8 @@ def test_queues_that_are_refused(text: str, message: str) -> None:
         nested("model: H100, guarantee: 8", "model: H100-NVL, guarantee: 4", "model: H100, guarantee: 4"),
         nested("model: H100, cap: 8", "model: A100, guarantee: 9"),
         "queues: [{name: a, priorities: {least: 4, most: 4}, minRuntime: 30m}]",
+        "queues: [{name: a, runtime: {default: 4h, most: 1d, enforce: true}}, {name: b, parent: a}]",
+        "queues: [{name: a, runtime: {most: 4h}}, {name: b, parent: a, runtime: {default: 4h, most: none}}]",
     ],
 )
 def test_queues_that_are_accepted(text: str) -> None:

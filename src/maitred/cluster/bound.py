@@ -42,6 +42,7 @@ class BoundTable:
         budgets: int,
         controller: int,
         payer: int,
+        stay: int,
         working: bool,
         started: int,
         checkpoint: int,
@@ -60,6 +61,7 @@ class BoundTable:
         columns["budgets"][row] = budgets
         columns["controller"][row] = controller
         columns["payer"][row] = payer
+        columns["stay"][row] = stay
         columns["working"][row] = working
         columns["started"][row] = started
         columns["checkpoint"][row] = checkpoint
@@ -73,11 +75,12 @@ class BoundTable:
         self._columns["occupants"][row] = None
         self._free.append(row)
 
-    def renumber(self, row: int, needs: int, labels: int, standing: int, payer: int) -> None:
+    def renumber(self, row: int, needs: int, labels: int, standing: int, payer: int, stay: int) -> None:
         self._columns["needs"][row] = needs
         self._columns["labels"][row] = labels
         self._columns["standing"][row] = standing
         self._columns["payer"][row] = payer
+        self._columns["stay"][row] = stay
 
     def set_budgets(self, row: int, budgets: int) -> None:
         self._columns["budgets"][row] = budgets
@@ -87,6 +90,9 @@ class BoundTable:
         before = self._columns["payer"][row]
         self._columns["payer"][row] = payer
         return bool(before != payer)
+
+    def set_stay(self, row: int, stay: int) -> None:
+        self._columns["stay"][row] = stay
 
     def set_progress(
         self, row: int, working: bool, started: int, checkpoint: int, due: int, grace: int

@@ -310,10 +310,7 @@ class GroupRecord:
         arrived = min(m.order[1] for m in ordered)
         if conflicts or unread or runtime.problems:
             said = [f"group {group.key}: {problem}; it will not be evicted" for problem in sorted(unread)]
-            said += [
-                f"group {group.key}: {problem}; so it is not known when it ends"
-                for problem in runtime.problems
-            ]
+            said += [f"group {group.key}: {problem}" for problem in runtime.problems]
             problems, warnings = (*group.problems, *conflicts), (*group.warnings, *said)
             group = msgspec.structs.replace(group, problems=problems, warnings=warnings)
         return GroupView(
@@ -402,5 +399,6 @@ def _ranks(members: Iterable[Member]) -> tuple[GroupRank, ...]:
     return tuple(sorted({m.standing.rank for m in members}, key=repr))
 
 
-def _runtime(group: Group, unfinished: Iterable[Member]) -> Runtime:
-    return together(group.runtime, {m.standing.runtime for m in unfinished})
+def _runtime(group: Group, unfinished: Collection[Member]) -> Runtime:
+    stays = {m.crew.settled.stay for m in unfinished}
+    return together(group.runtime, {m.standing.runtime for m in unfinished}, stays)

@@ -225,6 +225,7 @@ class PodTable:
         numbers, classes_stale = interner.forget_unused(), interner.refresh_live_keys()
         classes_stale |= interner.forget_classes(pods)
         standings_stale, payers_stale = self.intake.forget_standings(pods), self.seats.payers.forget(pods)
+        payers_stale |= self.seats.stays.forget(pods)
         if numbers is None and not (classes_stale or standings_stale or payers_stale):
             return False
         for member in chain(self.members.values(), self.later.members()):

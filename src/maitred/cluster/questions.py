@@ -229,6 +229,7 @@ class StateQuestions:
             composites=dict(self._trees.composites),
             standings=pods.intake.standings,
             payers=seats.payers.view(),
+            stays=seats.stays.view(),
             seated=seats.groups.view(),
             controllers=pods.controllers.view(),
             budgets=budgets,

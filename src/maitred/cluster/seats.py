@@ -12,6 +12,7 @@ from maitred.cluster.nodes import Charge, Ints, NodeTable
 from maitred.cluster.payers import PayerTable
 from maitred.cluster.seated_groups import SeatedTable
 from maitred.cluster.snapshot import NO_GROUP
+from maitred.cluster.stays import StayTable
 from maitred.model.categories import Effect
 
 FORGOTTEN = -1
@@ -25,6 +26,7 @@ class SeatTable:
         self.groups = SeatedTable()
         self.budgets = BudgetTable()
         self.payers = PayerTable()
+        self.stays = StayTable()
         self._interner = interner
         self._claims = claims
         self._news = news
@@ -46,6 +48,7 @@ class SeatTable:
             budgets=self.budgets.number(namespace, member.labels),
             controller=member.controller,
             payer=self.payers.number(member, namespace),
+            stay=self.stays.number(member.crew.settled.stay),
             working=member.working,
             started=member.started,
             checkpoint=member.checkpoint,
@@ -95,11 +98,14 @@ class SeatTable:
         if member.bound_row != NOT_BOUND:
             payer = self.payers.number(member, member.key.partition("/")[0])
             places = (member.needs, member.label_class, member.standing_number)
-            self.bound.renumber(member.bound_row, *places, payer)
+            stay = self.stays.number(member.crew.settled.stay)
+            self.bound.renumber(member.bound_row, *places, payer, stay)
 
     def charge_to(self, member: Member) -> None:
-        """On whose account it is may have changed: what others may use of a quota has, then."""
+        """On whose account it is may have changed: what others may use of a quota has, then. And so may have
+        how long it stays."""
         if member.bound_row != NOT_BOUND:
+            self.bound.set_stay(member.bound_row, self.stays.number(member.crew.settled.stay))
             payer = self.payers.number(member, member.key.partition("/")[0])
             if self.bound.set_payer(member.bound_row, payer):
                 self._news.effects |= Effect.COMPANY

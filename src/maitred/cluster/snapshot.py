@@ -31,7 +31,7 @@ from maitred.model.policy import Workloads
 from maitred.model.priority import PriorityClass
 from maitred.model.protection import Protection
 from maitred.model.queues import Payer
-from maitred.model.runtime import NOT_SAID, Runtime
+from maitred.model.runtime import NO_STAY, NOT_SAID, Runtime, Stay
 from maitred.model.selector import Labels
 from maitred.model.suspending import TopOwner
 from maitred.model.usage import NO_USAGE, UsageMemory
@@ -124,6 +124,8 @@ class BoundPods:
     """Which of the controllers made it; NO_CONTROLLER where its owner cannot be suspended."""
     payer: Codes
     """On whose account it runs."""
+    stay: Codes
+    """What is said above it of how long it may stay."""
     working: Mask
     """Has a container that runs, as its phase says."""
     started: Ints
@@ -349,6 +351,8 @@ class Snapshot:
     standings: tuple[Standing, ...] = ()
     payers: tuple[Payer, ...] = ()
     """By the numbers that pods on nodes have."""
+    stays: tuple[Stay, ...] = (NO_STAY,)
+    """So are these."""
     seated: tuple[SeatedGroup | None, ...] = ()
     controllers: tuple[Controller | None, ...] = ()
     budgets: tuple[PodDisruptionBudget, ...] = ()

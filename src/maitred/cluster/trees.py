@@ -176,7 +176,9 @@ class _Composer:
             nominated=_padded([(view.nominated, len(view.pods)) for view in views], ""),
             claims=_padded([(view.claims, len(view.pods)) for view in views], ()),
             device_claims=_padded([(view.device_claims, len(view.pods)) for view in views], ()),
-            runtime=together(NOT_SAID, {view.runtime for view in views}),
+            runtime=together(
+                NOT_SAID, {view.runtime for view in views}, {view.runtime.stay for view in views}
+            ),
             owner=owners.pop() if len(owners) == 1 else "",
             overruled=next((view.overruled for view in views if view.overruled), ""),
             parts=parts,

@@ -27,6 +27,7 @@ from maitred.decide.healing.spares import NO_SPARES, spare_nodes
 from maitred.decide.healing.stand_ins import as_healed
 from maitred.decide.hindsight import Hindsight
 from maitred.decide.levels import known_levels
+from maitred.decide.limits import LimitKeeper
 from maitred.decide.maintenance.deciding import Maintenance
 from maitred.decide.maintenance.movers import LeavingUnit
 from maitred.decide.preemption.promises import Preemptor, Promises
@@ -214,6 +215,7 @@ class CycleRecord:
         self.promises = Promises(snapshot, self.context, now, self.room_kept_until)
         self.healing = heal(snapshot, policy, now, scope.scheduler)
         self.usage = settle(snapshot, policy, now)
+        self.limits = LimitKeeper(snapshot, policy, round(now.timestamp() * 1000))
         self.maintenance = Maintenance(snapshot, self.context, now, self.promises, scope.scheduler)
         self.spares = spare_nodes(self.trial, policy, self._lent_to)
         """The rows of nodes that are kept free for repairs."""

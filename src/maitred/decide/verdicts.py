@@ -23,6 +23,7 @@ from maitred.decide.record import CycleRecord, Taken, TriedGroup
 from maitred.decide.screen import invalid_blocker
 from maitred.decide.volumes import choose_volumes, each_once
 from maitred.model.categories import CATEGORIES
+from maitred.model.duration import written
 from maitred.model.plan import (
     Bind,
     Blocker,
@@ -34,6 +35,7 @@ from maitred.model.plan import (
     Verdict,
     VolumeChoice,
 )
+from maitred.model.runtime import MAX_RUNTIME, Runtime
 from maitred.model.words import counted, moment
 
 WHY_KEPT = {
@@ -83,6 +85,7 @@ class Verdicts:
             usage=self.record.usage.memory,
             drains=tuple(self.record.maintenance.decisions()),
             taints=self.record.healing.taints,
+            deadlines=self.record.limits.deadlines,
             wake_at=self._wake_at(),
             search_exhausted=self.exhausted,
             warnings=tuple(sorted(warnings.union(promises.warnings(), self.record.maintenance.warnings()))),
@@ -90,7 +93,9 @@ class Verdicts:
 
     def _wake_at(self) -> str | None:
         healing, promises = self.record.healing.wake_at, self.record.promises.wake_at
-        others = (promises, self.record.maintenance.wake_at, self.record.usage.wake_at)
+        seated = (group.ask.account for group in self.record.groups if group.seated)
+        limits = self.record.limits.wake_at(seated)
+        others = (promises, self.record.maintenance.wake_at, self.record.usage.wake_at, limits)
         times = [one for one in others if one is not None]
         times += [] if healing is None else [round(healing.timestamp() * 1000)]
         return not_before(min(times)) if times else None
@@ -202,6 +207,8 @@ class Verdicts:
             blockers = with_kept_room(blockers, self._kept_room)
         if view.later is not None and not group.blocked:
             blockers = with_later(blockers, view.later, view.owned_by)
+        if verdict in ("Waiting", "Preempting") and not view.running:
+            blockers = with_deadline(blockers, view.runtime)
         return msgspec.structs.replace(bare, verdict=verdict, blockers=blockers)
 
     def _bare(self, group: TriedGroup) -> GroupVerdict:
@@ -316,6 +323,22 @@ def with_kept_room(blockers: tuple[Blocker, ...], kept: Mapping[str, str]) -> tu
     said = [kept[group] for group in first.detail.get("ahead", ()) if group in kept]
     message = "; ".join((first.message, *said))
     return (msgspec.structs.replace(first, message=message), *others)
+
+
+def with_deadline(blockers: tuple[Blocker, ...], runtime: Runtime) -> tuple[Blocker, ...]:
+    """The first also says that the clock of its Job runs."""
+    deadline = runtime.stay.deadline
+    if not blockers or deadline is None:
+        return blockers
+    first, *others = blockers
+    said: dict[str, object] = {"deadline": moment(deadline // 1000)}
+    words = f"its Job ends at {said['deadline']}, started or not, "
+    words += "because activeDeadlineSeconds counts while it waits"
+    if runtime.expected is not None:
+        said["startBy"] = moment((deadline - runtime.expected) // 1000)
+        words += f": to run for {written(runtime.expected)} it must start by {said['startBy']}"
+    words += f"; set {MAX_RUNTIME} instead, or suspend the Job until there is room"
+    return (Blocker(first.category, f"{first.message}; {words}", {**first.detail, **said}), *others)
 
 
 def with_refusal(blockers: tuple[Blocker, ...], refusal: str) -> tuple[Blocker, ...]:

@@ -51,7 +51,7 @@ def plan_lines(plan: Plan, width: int | None = None, scheduler: str | None = Non
         yield Text(
             f"No pod {f'that names scheduler {scheduler} ' if scheduler else ''}waits to be scheduled."
         )
-        if plan.evictions:
+        if plan.evictions or plan.deadlines:
             yield from seats(plan, width)
             yield from remarks(plan)
         return
@@ -148,6 +148,7 @@ def seats(plan: Plan, width: int | None) -> Iterator[Text]:
         ("Binds", seat_rows(plan.binds)),
         ("Nominations", seat_rows(plan.nominations)),
         ("Evictions", evicted(plan.evictions)),
+        ("Deadlines of Jobs", deadline_rows(plan)),
         ("Healing", healing_rows(plan)),
         ("Room kept for pods that come later", kept_rows(plan.holds)),
         ("Kept free for repairs", spare_rows(plan.holds)),
@@ -157,6 +158,17 @@ def seats(plan: Plan, width: int | None) -> Iterator[Text]:
             yield Text()
             yield Text(title, "bold")
             yield from aligned(rows, width)
+
+
+def deadline_rows(plan: Plan) -> Iterator[Sequence[Cell]]:
+    for one in plan.deadlines:
+        whose = one.said if "/" in one.said else f"queue {one.said}"
+        words = f"ends at {one.ends}, by the run-time limit of {one.group} ({whose})"
+        yield (
+            "",
+            one.job,
+            words if one.seconds is not None else "has none any more: it waits for places again",
+        )
 
 
 def seat_rows(binds: Iterable[Bind]) -> Iterator[Sequence[Cell]]:

@@ -9,6 +9,7 @@ from msgspec import UNSET, UnsetType
 from maitred.kube.client import encode
 from maitred.kube.wire import Condition
 from maitred.model.meta import Lean
+from maitred.model.runtime import SET_DEADLINE
 
 
 def wall_clock() -> datetime:
@@ -206,6 +207,13 @@ def owner_patch(
     for step in reversed(path[:-1]):
         spec = {step: spec}
     return encode(OwnerPatch(MarkedMeta(uid, version, annotations), spec))
+
+
+def job_deadline(uid: str, version: str, seconds: int | None) -> bytes:
+    """The deadline of a Job, with a note that it is ours, and the version that was read."""
+    note = None if seconds is None else str(seconds)
+    meta = MarkedMeta(uid, version, {SET_DEADLINE: note})
+    return encode(OwnerPatch(meta, {"activeDeadlineSeconds": seconds}))
 
 
 class LabelledMeta(Lean, frozen=True):

@@ -20,9 +20,10 @@ from maitred.kube.errors import ApiError, KubeError, Unreachable
 from maitred.kube.lease import LEASE_SECONDS, RENEW_SECONDS
 from maitred.kube.outcomes import Bound, Done, RefusalReason, Refused, Unbound, Unknown
 from maitred.kube.permit import Permit
-from maitred.kube.resources import CONFIG_MAPS, NODES, PODS, VOLUME_CLAIMS, VOLUMES, Resource
+from maitred.kube.resources import CONFIG_MAPS, JOBS, NODES, PODS, VOLUME_CLAIMS, VOLUMES, Resource
 from maitred.kube.wire import Condition
 from maitred.model.meta import Lean, Timestamp
+from maitred.model.runtime import SET_DEADLINE
 from maitred.model.storage import SELECTED_NODE, ClaimReference
 from maitred.model.suspending import SuspendableKind
 from maitred.model.suspension import SUSPENDED
@@ -176,6 +177,36 @@ class Writer:
             return None if SUSPENDED in found.metadata.annotations else DONE
 
         return await self._change_owner(owner, None, settled)
+
+    async def set_deadline(
+        self, namespace: str, name: str, uid: str, seconds: int | None
+    ) -> Done | Refused | Unknown:
+        """When a Job ends, counted from its start; None takes back what we have set. A deadline of somebody
+        else is never made later: stale where the Job has one that is earlier, or that is to be taken back and
+        is not ours. Users write to Jobs too, so each attempt is made on the Job as it was just read."""
+
+        async def judge(error: KubeError) -> Done | Refused | None:
+            stale = isinstance(error, ApiError) and error.is_conflict
+            return Refused(RefusalReason.STALE, str(error)) if stale else refusal(error)
+
+        path = JOBS.path(namespace, name)
+        for _ in range(ATTEMPTS):
+            try:
+                found = await self.read(path, FoundJob)
+            except KubeError as error:
+                return refusal(error) or Unknown(str(error))
+            if found is None:
+                return Refused(RefusalReason.GONE, "the Job does not exist any more")
+            if found.metadata.uid != uid:
+                why = f"another Job has this name now, with UID {found.metadata.uid}"
+                return Refused(RefusalReason.REPLACED, why)
+            if (outcome := found.settled(seconds)) is not None:
+                return outcome
+            body = bodies.job_deadline(uid, found.metadata.resource_version, seconds)
+            written = await self._write("PATCH", path, body, DONE, judge, MERGE_PATCH)
+            if not (isinstance(written, Refused) and written.why is RefusalReason.STALE):
+                return written
+        return Unknown(f"PATCH {path}: another client changed the Job at the same time, {ATTEMPTS} times")
 
     async def _change_owner(
         self,
@@ -390,6 +421,30 @@ class FoundOwner(Lean, frozen=True):
         for step in owner.kind.path[1:]:
             found = found.get(step) if isinstance(found, dict) else None
         return found is owner.kind.value
+
+
+class FoundJobSpec(Lean, frozen=True):
+    active_deadline_seconds: int | None = None
+
+
+class FoundJob(Lean, frozen=True):
+    """A Job, as far as it says when it ends."""
+
+    metadata: FoundOwnerMeta
+    spec: FoundJobSpec
+
+    def settled(self, seconds: int | None) -> Done | Refused | None:
+        """Whether there is nothing to write."""
+        now = self.spec.active_deadline_seconds
+        ours = now is not None and self.metadata.annotations.get(SET_DEADLINE) == str(now)
+        if seconds is None:
+            if now is None:
+                return DONE
+            return None if ours else Refused(RefusalReason.STALE, "somebody else has set its deadline")
+        if now == seconds:
+            return DONE
+        earlier = now is not None and now < seconds
+        return Refused(RefusalReason.STALE, f"it has a deadline of {now} s by now") if earlier else None
 
 
 class FoundMeta(Lean, frozen=True):

@@ -26,3 +26,13 @@ def milliseconds(text: str) -> int | None:
 def span(text: str) -> timedelta:
     """Nothing, for what is no duration."""
     return timedelta(milliseconds=milliseconds(text) or 0)
+
+
+def written(milliseconds: int) -> str:
+    """As people write it, and as it can be read again."""
+    parts, rest = [], milliseconds
+    for unit in ("d", "h", "m", "s", "ms"):
+        count, rest = divmod(rest, _UNITS[unit])
+        if count:
+            parts.append(f"{count}{unit}")
+    return "".join(parts) or "0s"

@@ -200,6 +200,22 @@ class DrainDecision(Record, frozen=True):
     """What is to be remembered with the request from now on; None if nothing of that has changed."""
 
 
+class JobDeadline(Record, frozen=True):
+    """The `activeDeadlineSeconds` that a Job is to have, so that its group ends with its run-time limit."""
+
+    job: str
+    uid: str
+    group: str = ""
+    """That the limit is of. Empty if it has no places any more, and the deadline that we have set is taken
+    back."""
+    seconds: int | None = None
+    """From the start of the Job; None: it is to have no deadline."""
+    ends: str | None = None
+    """When that is."""
+    said: str = ""
+    """By whose word: the mark that asks for the limit, or the queue that gives it."""
+
+
 class ClaimToMake(Record, frozen=True):
     """A claim that no template has: for a pod that asks for devices of a class by an extended resource."""
 
@@ -275,6 +291,8 @@ class Plan(Record, frozen=True):
     taints: tuple[NodeTaint, ...] = ()
     """Lemons to taint, and nodes that are none any more."""
     drains: tuple[DrainDecision, ...] = ()
+    deadlines: tuple[JobDeadline, ...] = ()
+    """Of Jobs whose groups run in queues that enforce limits: those that must change."""
     wake_at: str | None = None
     search_exhausted: bool = False
     warnings: tuple[str, ...] = ()

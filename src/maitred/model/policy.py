@@ -14,10 +14,9 @@ from maitred.model.node import HEALTH_TAINTS, Taint
 from maitred.model.pod import Resources
 from maitred.model.queues import Queue
 from maitred.model.selector import LabelSelector
-from maitred.model.setting import Setting
+from maitred.model.setting import NO_LIMIT, Setting
 
 API_VERSION = "maitred.dev/v1alpha1"
-NO_LIMIT = "none"
 
 
 class Level(Setting, frozen=True):

@@ -12,7 +12,7 @@ import msgspec
 from maitred.model.meta import Lean
 from maitred.model.pod import Quantity
 from maitred.model.selector import LabelSelector
-from maitred.model.setting import Setting
+from maitred.model.setting import NO_LIMIT, Setting
 
 QUEUE, USER = "maitred.dev/queue", "maitred.dev/user"
 DEVICE_MODELS, ANY_MODEL, SAME_MODEL = "maitred.dev/device-models", "any", "same"
@@ -41,6 +41,17 @@ class PriorityRange(Setting, frozen=True):
     most: int | None = None
 
 
+class QueueRuntime(Setting, frozen=True):
+    """What a queue says of how long its groups may run. Durations, or `none`."""
+
+    default: str = NO_LIMIT
+    """The limit of groups that ask for none."""
+    most: str = NO_LIMIT
+    """Groups that ask for more may not be in the queue."""
+    enforce: bool = False
+    """Whether limits end groups, by the deadlines of their Jobs; otherwise they are estimates."""
+
+
 class Queue(Setting, frozen=True):
     name: str
     parent: str = ""
@@ -57,6 +68,7 @@ class Queue(Setting, frozen=True):
     """Whether others may use what it leaves idle of its guarantee."""
     min_runtime: str = "0s"
     """How long a group that has borrowed runs before others may reclaim what it has."""
+    runtime: QueueRuntime = QueueRuntime()
 
 
 class Payer(Lean, frozen=True):

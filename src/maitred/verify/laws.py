@@ -15,6 +15,8 @@ from .groups import Group
 from .healing import judge_healing
 from .holds import judge_holds
 from .impossible import judge_impossible
+from .limits import judge_deadlines
+from .naming import judge_askers, may_be_barred
 from .need import judge_need
 from .nominations import judge_nominations
 from .objects import Node
@@ -66,6 +68,8 @@ def verify(
         *judge_spares(case),
         *judge_rights(case),
         *judge_usage(case),
+        *judge_deadlines(case),
+        *judge_askers(case),
     }
     found |= {*judge_receipts(case), *judge_silence(case), *judge_impossible(case), *judge_parts(case)}
     return sorted(found)
@@ -156,7 +160,10 @@ def judge_gangs(case: Case) -> Iterator[Breach]:
                 for name, number in counts.items():
                     if number is not None and entry.raw.get(name) != number:
                         yield breach(2, group.key, f"{name} is {entry.raw.get(name)}, should be {number}")
-                yield from _judge_verdict(group, entry.text("verdict"), placed, bound, group.met(seats))
+                verdict = entry.text("verdict")
+                if verdict == "Invalid" and not bound and may_be_barred(case, group):
+                    continue
+                yield from _judge_verdict(group, verdict, placed, bound, group.met(seats))
 
 
 def _judge_verdict(group: Group, verdict: str, placed: int, bound: int, met: bool) -> Iterator[Breach]:

@@ -37,7 +37,7 @@ class Account:
 
 def account_of(pod: Pod, group: str, cluster: Cluster) -> Account:
     """`group` is the key of the group that the pod is in."""
-    places = list(_places(pod, group, cluster))
+    places = list(places_of(pod, group, cluster))
     said = [marks[QUEUE] for marks in places if marks.get(QUEUE)]
     others = [marks[key] for marks in places for key in (*FOREIGN, "") if marks.get(key)]
     space = cluster.namespaces.get(pod.namespace, {}).get(QUEUE, "")
@@ -45,7 +45,7 @@ def account_of(pod: Pod, group: str, cluster: Cluster) -> Account:
     return Account(queue, _user(pod, cluster), len(set(said)) > 1)
 
 
-def _places(pod: Pod, group: str, cluster: Cluster) -> Iterator[Labels]:
+def places_of(pod: Pod, group: str, cluster: Cluster) -> Iterator[Labels]:
     """What each says, nearest first; under the empty key what the spec of a foreign object names."""
     yield {**pod.annotations, **pod.labels}
     key = f"{pod.namespace}/{pod.group_name}" if pod.group_name else group

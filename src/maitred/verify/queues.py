@@ -53,7 +53,14 @@ class QueueRule:
     borrows: bool = True
     lends: bool = True
     min_runtime: int = 0
-    """In thousandths of a second."""
+    """In thousandths of a second, and so are these."""
+    default_span: int | None = None
+    """How long its groups run that say nothing,"""
+    longest: int | None = None
+    """and how long any of them does at most."""
+    enforces: bool = False
+    is_selective: bool = False
+    """It says who may use it, or at which priority."""
 
 
 @dataclass(frozen=True)
@@ -191,7 +198,19 @@ def _rule(doc: Doc) -> QueueRule:
         borrows=doc.text("borrow", "always") == "always",
         lends=doc.text("lend", "always") == "always",
         min_runtime=runtime,
+        default_span=_span(doc.doc("runtime"), "default"),
+        longest=_span(doc.doc("runtime"), "most"),
+        enforces=doc.doc("runtime").flag("enforce"),
+        is_selective=doc.given("namespaces") or doc.given("priorities"),
     )
+
+
+def _span(doc: Doc, field: str) -> int | None:
+    said = doc.text(field, "none")
+    found = duration(said)
+    if said != "none" and not found:
+        raise doc.error(field, "must be none or a duration such as 4h")
+    return found
 
 
 def _term(doc: Doc) -> QueueTerm:

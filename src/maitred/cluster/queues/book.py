@@ -23,6 +23,7 @@ from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.model.needs import Needs
 from maitred.model.policy import Policy, device_model, matches_model
 from maitred.model.queues import EVERY_MODEL, Payer, named_queue
+from maitred.model.runtime import NO_TERMS, RunTerms
 from maitred.model.selector import matches, selector_of
 
 Floats = NDArray[np.float64]
@@ -152,6 +153,11 @@ class QueueBook:
             own = np.array([one.scheduler == self.scheduler for one in snapshot.standings] + [False])
             found[~own[bound.standing] & ~imagined] = NO_ACCOUNT
         return found
+
+    def run_terms(self, account: int) -> RunTerms:
+        """What the queue of an account says of run times."""
+        queue = NO_QUEUE if account == NO_ACCOUNT else self.accounts[account].queue
+        return NO_TERMS if queue == NO_QUEUE else self.tree.run_terms[queue]
 
     def may_use(self, queue: int, namespace: str) -> bool:
         """Whether groups of a namespace may use a queue, and all queues above it."""

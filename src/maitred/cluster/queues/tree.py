@@ -4,8 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from maitred.model.duration import milliseconds
 from maitred.model.quantity import amount
 from maitred.model.queues import DEFAULT_QUEUE, EVERY_MODEL, Queue, QueueLimit
+from maitred.model.runtime import RunTerms
 
 TOP = -1
 """What is above the queues that have no parent."""
@@ -68,6 +70,11 @@ class QueueTree:
         return found
 
     @cached_property
+    def run_terms(self) -> list[RunTerms]:
+        """Of each queue: the nearest default, and the least that it or any queue above it allows."""
+        return [_run_terms([self.queues[one] for one in chain]) for chain in self.chain]
+
+    @cached_property
     def resources(self) -> tuple[str, ...]:
         """All that any limit speaks of."""
         return tuple(sorted({one.resource for bounds in self.bounds for one in bounds}))
@@ -77,6 +84,18 @@ class QueueTree:
         """The models that limits speak of, those aside that speak of all."""
         patterns = (one.model for bounds in self.bounds for one in bounds)
         return tuple(dict.fromkeys(pattern for pattern in patterns if pattern != EVERY_MODEL))
+
+
+def _run_terms(chain: Sequence[Queue]) -> RunTerms:
+    """`chain`: a queue and all above it, from the top down."""
+    found = RunTerms(enforced=any(one.runtime.enforce for one in chain))
+    for queue in chain:
+        default, most = milliseconds(queue.runtime.default), milliseconds(queue.runtime.most)
+        if default is not None:
+            found = found._replace(default=default, default_of=queue.name)
+        if most is not None and (found.most is None or most < found.most):
+            found = found._replace(most=most, most_of=queue.name)
+    return found
 
 
 def _bounds(limit: QueueLimit) -> Bounds:

@@ -35,11 +35,13 @@ from maitred.controllers.scheduling.mirror import Mirror
 from maitred.controllers.scheduling.seating import SeatingRecord
 from maitred.controllers.scheduling.worklist import CycleSelection, Worklist
 from maitred.decide.cycle import run
+from maitred.decide.limits import enforces
 from maitred.decide.scope import Scope
 from maitred.decide.verdicts import Verdicts
 from maitred.model.plan import Bind, ClaimAllocation, GroupVerdict, Plan
-from maitred.model.policy import NO_LIMIT, Policy
+from maitred.model.policy import Policy
 from maitred.model.rotation import Rotation
+from maitred.model.setting import NO_LIMIT
 
 if TYPE_CHECKING:
     from maitred.controllers.scheduling.tracing import Tracing
@@ -108,7 +110,8 @@ class SchedulingLoop:
         self._resync_at = time.monotonic() + resync_seconds
         self._wake_at = math.inf
         self._is_due = True
-        """Whether it is time to look at what queues use, also where no group waits."""
+        """Whether it is time to look at what queues use, and at the limits of those that run, also where no
+        group waits."""
 
     async def run(self) -> None:
         sys.setswitchinterval(SWITCH_SECONDS)
@@ -154,7 +157,7 @@ class SchedulingLoop:
         mirror.follow(policy.workloads)
         news = mirror.state.take_news()
         selection = self._worklist.select(news, mirror.waiting_by_group, started)
-        is_due = self._is_due and policy.fair_share.half_life != NO_LIMIT
+        is_due = self._is_due and (policy.fair_share.half_life != NO_LIMIT or enforces(policy))
         if selection.empty and not (is_due or self._concerns_health(news)):
             return 0.0
         self._is_due = False

@@ -21,6 +21,7 @@ from maitred.controllers.answers.backlog import Backlog
 from maitred.controllers.bookkeeping import Bookkeeper, Keeping
 from maitred.controllers.healing.part import HealingPart
 from maitred.controllers.health import ProcessHealth
+from maitred.controllers.limits import LimitPart
 from maitred.controllers.maintenance.part import MaintenancePart
 from maitred.controllers.owners.returns import Returns
 from maitred.controllers.owners.suspensions import Suspensions
@@ -149,6 +150,7 @@ class SchedulingTerm:
         acts = not settings.shadow
         self._healing = HealingPart(mirror, self._worklist, writer, settings.namespace if acts else "")
         self._maintenance = MaintenancePart(mirror, self._worklist, writer, settings.namespace, acts)
+        self._limits = LimitPart(writer)
         self._usage = UsagePart(mirror, writer, settings.namespace if acts else "")
         self._reflectors = list(reflectors(client, served, mirror, self._returns))
         self._reflectors += [*self._healing.reflectors(client), *self._usage.reflectors(client)]
@@ -223,7 +225,7 @@ class SchedulingTerm:
         if not self._settings.shadow:
             self._notices.catch_up()
             parts = (self._binder, self._evicter, self._receipts, self._notices, self._repair)
-            for part in (*parts, *self._healing.parts, self._maintenance, self._usage):
+            for part in (*parts, *self._healing.parts, self._maintenance, self._limits, self._usage):
                 tasks.create_task(part.run())
             if self._reclaimer is not None:
                 await self._reclaimer.look()
@@ -276,7 +278,7 @@ class SchedulingTerm:
 
     def _loop(self) -> SchedulingLoop:
         shadow = self._settings.shadow
-        acting = () if shadow else (self._maintenance, self._evicter, self._repair)
+        acting = () if shadow else (self._maintenance, self._evicter, self._limits, self._repair)
         actors: tuple[PlanListener, ...] = (*acting, self._healing, self._usage)
         tellers: tuple[PlanFollower, ...] = (self._report,) if shadow else (self._notices, self._report)
         if self._bookkeeper is not None:

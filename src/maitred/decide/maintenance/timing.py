@@ -19,6 +19,7 @@ from maitred.cluster.snapshot import UNKNOWN_TIME, GroupView
 from maitred.decide.preemption.evictable import EvictablePods, device_hours
 from maitred.model.policy import grace_limit
 from maitred.model.protection import LAST_CHECKPOINT, NON_PREEMPTIBLE
+from maitred.model.runtime import NO_TERMS, ends_of
 from maitred.model.words import moment
 
 FRESH = 60_000
@@ -89,11 +90,15 @@ class Timings:
 
     def _end(self, busy: Rows, views: Sequence[GroupView]) -> int | None:
         """When all of it ends by itself, if it says so."""
-        spans = [view.runtime.expected or view.runtime.limit for view in views]
-        known = [span for span in spans if span is not None]
-        if not known or len(known) < len(spans):
-            return None
-        end = int(self.evictable.bound.started[busy].max()) + max(known)
+        started, book = int(self.evictable.bound.started[busy].max()), self.evictable.snapshot.book
+        ends = list[int]()
+        for view in views:
+            terms = NO_TERMS if book is None else book.run_terms(view.account)
+            first = next(iter(ends_of(started, view.runtime, terms)), None)
+            if first is None:
+                return None
+            ends.append(first.at)
+        end = max(ends, default=0)
         return end if end > self.now else None
 
     def _after_mark(self, saved: int, interval: Ints, last: int) -> tuple[int, str]:

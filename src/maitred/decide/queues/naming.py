@@ -5,6 +5,7 @@ from difflib import get_close_matches
 
 from maitred.cluster.queues.book import NO_QUEUE, QueueBook
 from maitred.cluster.snapshot import GroupView, Snapshot
+from maitred.model.duration import written
 from maitred.model.priority import Rank
 from maitred.model.queues import DEFAULT_QUEUE, QUEUE, named_queue
 
@@ -30,6 +31,7 @@ def queue_problems(view: GroupView, snapshot: Snapshot, rank: Rank) -> Iterator[
         yield f"namespace {namespace} may not use queue {name}; {_nearest(book, name, namespace)}"
     else:
         yield from _priority_problems(book, queue, rank)
+        yield from _run_time_problems(book, queue, view)
 
 
 def _priority_problems(book: QueueBook, queue: int, rank: Rank) -> Iterator[str]:
@@ -39,6 +41,16 @@ def _priority_problems(book: QueueBook, queue: int, rank: Rank) -> Iterator[str]
             yield f"its priority is {rank.priority}, and queue {name} allows {allowed.most} at most"
         if allowed.least is not None and rank.priority < allowed.least:
             yield f"its priority is {rank.priority}, and queue {name} allows no less than {allowed.least}"
+
+
+def _run_time_problems(book: QueueBook, queue: int, view: GroupView) -> Iterator[str]:
+    terms, stay = book.tree.run_terms[queue], view.runtime.stay
+    if terms.most is not None and stay.asked is not None and stay.asked > terms.most:
+        most = written(terms.most)
+        yield (
+            f"{stay.key} asks for {written(stay.asked)}, and queue {terms.most_of} allows {most} at most; "
+            f"set it to {most} or less, or name a queue that allows more"
+        )
 
 
 def _nearest(book: QueueBook, name: str, namespace: str, below: int = NO_QUEUE) -> str:

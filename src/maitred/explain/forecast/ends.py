@@ -1,9 +1,9 @@
-"""When those who run now will end, as far as is known: by their word, their deadline, or earlier runs."""
+"""When those who run now will end, as far as is known: by their word, their limits, or earlier runs."""
 
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, get_args
 from zlib import crc32
 
 import numpy as np
@@ -13,10 +13,10 @@ from maitred.cluster.leaving import stuck_pods
 from maitred.cluster.nodes import Codes, Ints, Mask
 from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME, Snapshot
 from maitred.explain.forecast.runs import CHANCES, DRAWS, NEVER, Floats, Runs, all_drawn
-from maitred.model.runtime import Runtime
+from maitred.model.runtime import NO_STAY, NO_TERMS, Runtime, ends_of, with_stay
 
-Source = Literal["said", "overdue", "leaving", "stuck", "history", "deadline", "unknown"]
-SOURCES: tuple[Source, ...] = ("said", "overdue", "leaving", "stuck", "history", "deadline", "unknown")
+Source = Literal["said", "overdue", "leaving", "stuck", "history", "deadline", "limit", "unknown"]
+SOURCES: tuple[Source, ...] = get_args(Source)
 SERVICES = ("ReplicaSet", "StatefulSet", "ReplicationController")
 """What these own does not end by itself, and another would take its place."""
 LATENESS = 0.1
@@ -124,7 +124,7 @@ class Tenants:
         times = np.where(times == UNKNOWN_TIME / 1000, self.now, times)
         return np.minimum.reduceat(times, self.first[:-1]) if len(times) else times
 
-    def _said(self, what: Literal["expected", "limit", "grace"]) -> Floats:
+    def _said(self, what: Literal["expected", "grace"]) -> Floats:
         """In seconds, NEVER for what is not said."""
 
         def column(runtimes: list[Runtime]) -> Floats:
@@ -164,7 +164,7 @@ class Tenants:
 
     @cached_property
     def _known(self) -> tuple[Floats, Codes]:
-        expected, deadline = self.started + self._said("expected"), self._deadlines()
+        expected, (deadline, limit) = self.started + self._said("expected"), self._stated()
         ends = np.repeat(expected[:, None], DRAWS, axis=1)
         late = expected <= self.now
         longer = np.maximum(self.now - expected, LATENESS * (expected - self.started))
@@ -174,34 +174,42 @@ class Tenants:
         ends[stuck] = NEVER
         for tenant in np.flatnonzero((expected == NEVER) & ~leaving).tolist() if self.runs else ():
             ends[tenant] = self._by_history(tenant)
-        open_ended = (ends[:, 0] == NEVER) & (deadline < NEVER)
-        ends[open_ended] = self.now + np.maximum(deadline[open_ended, None] - self.now, 0) * CHANCES
+        last = np.minimum(deadline, np.where(limit > self.now, limit, NEVER))
+        open_ended = (ends[:, 0] == NEVER) & (last < NEVER)
+        ends[open_ended] = self.now + np.maximum(last[open_ended, None] - self.now, 0) * CHANCES
         unknown = ends[:, 0] == NEVER
         known: dict[Source, Mask] = {
             "stuck": stuck,
             "leaving": leaving,
             "overdue": late,
             "said": expected < NEVER,
-            "deadline": open_ended,
+            "deadline": open_ended & (deadline <= last),
+            "limit": open_ended,
             "unknown": unknown,
         }
         numbers = [SOURCES.index(source) for source in known]
         known_by = np.select(list(known.values()), numbers, SOURCES.index("history"))
         return np.maximum(np.minimum(ends, deadline[:, None]), self.now), known_by.astype(np.int32)
 
-    def _deadlines(self) -> Floats:
-        limits = self.started + self._said("limit")
-        dated = {
-            key: job.status.start_time.timestamp() + job.spec.active_deadline_seconds
-            for key, job in self.snapshot.jobs.items()
-            if job.spec.active_deadline_seconds is not None and job.status.start_time is not None
-        }
-        if dated:
-            occupants = self.snapshot.bound.occupants[self.heads]
-            owners = ((one.owner, one.key.partition("/")[0]) for one in occupants)
-            jobs = [f"{namespace}/{owner[1]}" if owner[0] == "Job" else "" for owner, namespace in owners]
-            limits = np.minimum(limits, [dated.get(job, NEVER) for job in jobs])
-        return limits
+    def _stated(self) -> tuple[Floats, Floats]:
+        """When each ends for certain, and when by a run-time limit that nobody enforces."""
+        snapshot, bound = self.snapshot, self.snapshot.bound
+        deadline, limit = np.full(len(self), NEVER), np.full(len(self), NEVER)
+        accounts = None if snapshot.book is None else snapshot.book.account_of_bound[self.heads]
+        for tenant, (pod, group) in enumerate(zip(self.heads.tolist(), self.group.tolist(), strict=True)):
+            seated = snapshot.seated[group] if group != NO_GROUP else None
+            lone, stay = snapshot.standings[bound.standing[pod]].runtime, snapshot.stays[bound.stay[pod]]
+            runtime = with_stay(lone, stay) if seated is None else seated.runtime
+            terms = NO_TERMS
+            if snapshot.book is not None and accounts is not None:
+                terms = snapshot.book.run_terms(int(accounts[tenant]))
+            if runtime.limit is None and runtime.stay is NO_STAY and terms is NO_TERMS:
+                continue
+            for end in ends_of(round(self.started[tenant] * 1000), runtime, terms):
+                if end.source != "expected":
+                    column = deadline if end.enforced else limit
+                    column[tenant] = min(column[tenant], end.at / 1000)
+        return deadline, limit
 
     def _by_history(self, tenant: int) -> Floats | float:
         occupant = self.snapshot.bound.occupants[self.heads[tenant]]

@@ -18,7 +18,7 @@ from maitred.model.group import TopologyRequest
 from maitred.model.history import History, PastGroup
 from maitred.model.policy import AnyOrder
 from maitred.model.queues import Payer
-from maitred.model.runtime import Runtime
+from maitred.model.runtime import RunTerms, Runtime, enforced_limit_of, limit_of
 
 DAY = 86_400.0
 LATELY = 2 * DAY
@@ -66,13 +66,17 @@ def rest_of(key: str) -> Hashable:
 UNKNOWN_RUN: Floats = np.full(DRAWS, NEVER)
 
 
-def run_times(runtime: Runtime, earlier: Callable[[], Floats | None]) -> Floats:
-    """What it says itself, or else what others like it did, and not beyond its deadline."""
-    limit = NEVER if runtime.limit is None else runtime.limit / 1000
+def run_times(runtime: Runtime, terms: RunTerms, earlier: Callable[[], Floats | None]) -> Floats:
+    """What it says itself, or else what others like it did, and not beyond a limit that somebody enforces.
+    Where nothing else is known, as long as it may."""
+    enforced, limit = enforced_limit_of(runtime, terms), limit_of(runtime, terms)
+    most = NEVER if enforced is None else enforced.span / 1000
     if runtime.expected is not None:
-        return np.full(DRAWS, min(runtime.expected / 1000, limit))
+        return np.full(DRAWS, min(runtime.expected / 1000, most))
     found = earlier()
-    return np.minimum(UNKNOWN_RUN if found is None else found, limit)
+    if found is None:
+        return UNKNOWN_RUN if limit is None else np.full(DRAWS, limit.span / 1000)
+    return np.minimum(found, most)
 
 
 class FutureArrivals:

@@ -28,7 +28,7 @@ from maitred.explain.situation import Situation
 from maitred.model.group import Group
 from maitred.model.plan import Blocker
 from maitred.model.policy import grace_limit, preempts
-from maitred.model.runtime import Runtime
+from maitred.model.runtime import NO_TERMS, Runtime, with_stay
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class StartingPoint:
             turn=turn,
             ask=ask,
             kin=self._kin(view, turn.rank),
-            runs=self._runs(view.group, view.runtime, ask),
+            runs=self._runs(view.group, view.runtime, view.account, ask),
             displaces=screening.rank.preemption_policy != "Never",
             displaceable=not view.group.protection.non_preemptible,
             schedulers=view.pending_schedulers,
@@ -121,9 +121,10 @@ class StartingPoint:
         promised = {bind.pod: (rows[bind.node], ready) for bind in self.plan.nominations}
         return {**promised, **{bind.pod: (rows[bind.node], self.now) for bind in self.plan.binds}}
 
-    def _runs(self, group: Group, runtime: Runtime, ask: Ask) -> Floats:
+    def _runs(self, group: Group, runtime: Runtime, account: int, ask: Ask) -> Floats:
         requests = self.snapshot.needs[self.snapshot.shapes[ask.shapes[0]].needs].requests
-        return run_times(runtime, lambda: self.runs.like(group.key, (group.quorum, requests)))
+        terms = NO_TERMS if self.snapshot.book is None else self.snapshot.book.run_terms(account)
+        return run_times(runtime, terms, lambda: self.runs.like(group.key, (group.quorum, requests)))
 
     # -- who leaves for others -------------------------------------------------------------------------
 
@@ -206,14 +207,14 @@ class StartingPoint:
         snapshot, pods = self.snapshot, self.tenants.pods_of(np.array([tenant]))
         number, first = int(self.tenants.group[tenant]), int(pods[0])
         seated = snapshot.seated[number] if number != NO_GROUP else None
-        lone = snapshot.standings[snapshot.bound.standing[first]].runtime
+        bound, book = snapshot.bound, snapshot.book
+        lone = with_stay(snapshot.standings[bound.standing[first]].runtime, snapshot.stays[bound.stay[first]])
+        account = NO_ACCOUNT if book is None else int(book.account_of_bound[first])
         group = Group(snapshot.bound.occupants[first].key) if seated is None else seated.group
         shapes = tuple(self.known_shapes.of_pods[pods].tolist())
-        book = snapshot.book
-        account = NO_ACCOUNT if book is None else int(book.account_of_bound[first])
         quorum = min(group.quorum, len(shapes))
         ask = Ask(shapes, (NOBODY,) * len(shapes), quorum, group.topology, account=account)
         turn = first_turn(self.policy.order, int(self.priorities[tenant]), now, group.key)
-        runs = self._runs(group, lone if seated is None else seated.runtime, ask)
+        runs = self._runs(group, lone if seated is None else seated.runtime, account, ask)
         alike = ("back", turn.rank, shapes, ask.need, group.topology, account)
         return ForecastGroup(group.key, turn, ask, alike, runs)

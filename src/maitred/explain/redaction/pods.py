@@ -14,7 +14,7 @@ from maitred.model.pod import PreferredNodeTerm
 from maitred.model.policy import Policy
 from maitred.model.protection import FIELDS, Protection
 from maitred.model.queues import QUEUE, Payer
-from maitred.model.runtime import Runtime
+from maitred.model.runtime import LIMIT_MARKS, NO_STAY, Runtime, Stay
 from maitred.model.selector import Labels, LabelSelector, Requirement, Selector, selector_of
 
 T = TypeVar("T")
@@ -212,7 +212,16 @@ def runtime(said: Runtime) -> Runtime:
         limit=said.limit,
         grace=said.grace,
         unread=None if said.unread is None else MARK,
+        stay=stay(said.stay),
     )
+
+
+def stay(said: Stay) -> Stay:
+    """The mark that asks for a limit is one of ours, or of the few others that are read."""
+    if said is NO_STAY:
+        return NO_STAY
+    key = said.key if said.key in LIMIT_MARKS else ""
+    return Stay(said.asked, key, said.deadline, said.endable, said.unread and MARK)
 
 
 def requirements(needs: Iterable[Needs]) -> Iterator[Requirement]:

@@ -71,6 +71,7 @@ def _queue(queue: Queue, redaction: Redaction) -> Queue:
         borrow=queue.borrow,
         lend=queue.lend,
         min_runtime=queue.min_runtime,
+        runtime=queue.runtime,
     )
 
 

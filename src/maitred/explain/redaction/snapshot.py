@@ -20,7 +20,7 @@ from maitred.explain.redaction.devices import DeviceFields
 from maitred.explain.redaction.drains import DrainFields
 from maitred.explain.redaction.groups import GroupFields
 from maitred.explain.redaction.nodes import Told, nodes_as_told
-from maitred.explain.redaction.pods import LabelWords, PodFields
+from maitred.explain.redaction.pods import LabelWords, PodFields, stay
 from maitred.explain.redaction.reports import ReportFields
 from maitred.explain.redaction.storage import StorageFields
 from maitred.explain.redaction.vocabulary import Vocabulary, words_in
@@ -140,6 +140,7 @@ class Redaction:
                 for number, standing in enumerate(old.standings)
             ),
             payers=tuple(one if names.owns(one.namespace) else self.pods.payer(one) for one in old.payers),
+            stays=tuple(map(stay, old.stays)),
             seated=tuple(
                 one if one is None or names.is_own(one.group.key) else self.groups.seated(one)
                 for one in old.seated
@@ -201,6 +202,7 @@ class Redaction:
             budgets=bound.budgets,
             controller=bound.controller,
             payer=bound.payer,
+            stay=bound.stay,
             working=bound.working,
             started=bound.started,
             checkpoint=bound.checkpoint,

@@ -11,6 +11,7 @@ from maitred.explain.why.progress import Progress
 from maitred.model.owners import named_kind
 from maitred.model.plan import Alternative, Blocker, Eviction, GroupVerdict, Record, Remedy, Toll, Verdict
 from maitred.model.policy import API_VERSION, Rule
+from maitred.model.runtime import EndSource
 
 State = Literal[
     "Waiting",
@@ -155,6 +156,17 @@ class Placement(Record, frozen=True):
     """When the first of them started; null if none has."""
 
 
+class EndAnswer(Record, frozen=True):
+    """When it ends, as somebody says."""
+
+    at: str
+    source: EndSource
+    """Who says so."""
+    enforced: bool
+    """Whether it is ended then; otherwise it is an estimate."""
+    words: str
+
+
 class LevelCrossings(Record, frozen=True):
     level: str
     crossing: int
@@ -207,6 +219,8 @@ class Why(Record, frozen=True):
     waited: Waited | None = None
     estimate: Estimate | None = None
     progress: Progress | None = None
+    ends: EndAnswer | None = None
+    """Of a group that has its places; null if nobody says when it ends."""
     notes: tuple[str, ...] = ()
     """What could not be known, and what else is to be said."""
 

@@ -17,6 +17,7 @@ from maitred.explain.remedies.seeking import Sought, sought_for
 from maitred.explain.situation import Situation
 from maitred.explain.tables import shares
 from maitred.explain.why.answer import Nearest, Placement, State, Waited, Why
+from maitred.explain.why.ending import end_of
 from maitred.explain.why.names import STAND_IN, Names
 from maitred.explain.why.nearest import nearest_to
 from maitred.explain.why.owners import failure_of, refusal_of
@@ -75,6 +76,7 @@ def of_decided(situation: Situation, cycle: ExplainedCycle, group: TriedGroup, n
         waited=waited,
         estimate=_estimate(situation, group, verdict),
         progress=progress,
+        ends=None if waits else end_of(situation, names.rows_of(group.key)),
         notes=(*about, *_notes(situation, cycle, group, waited, job, sought)),
     )
 

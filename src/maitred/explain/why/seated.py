@@ -12,6 +12,7 @@ from maitred.decide.levels import known_levels, shared_domains
 from maitred.decide.preemption.evictable import NOT_KNOWN, EvictablePods
 from maitred.explain.situation import Situation
 from maitred.explain.why.answer import Placement, Why
+from maitred.explain.why.ending import end_of
 from maitred.explain.why.names import Names
 from maitred.explain.why.parts import running_tree
 from maitred.explain.why.progress import ImageSizes, Progress, is_told, progress_of
@@ -51,6 +52,7 @@ def of_seated(situation: Situation, key: str, names: Names) -> Why:
         placement=placement_of(situation, group, rows),
         ranks=ranks_of_seated(situation.snapshot, situation.policy, group, rows),
         progress=progress,
+        ends=end_of(situation, rows),
         notes=(
             *lost_words(situation, bound.node[rows[~bound.terminating[rows]]].tolist()),
             *(() if progress is not None else (NOTHING_SEEN_OF_IT,)),

@@ -56,6 +56,8 @@ def facts(answer: Why) -> Iterator[Sequence[Cell]]:
         yield from zip(chain(("Ranks",), repeat("")), rank_words(answer.ranks), strict=False)
     if answer.progress is not None:
         yield "Progress", ready_words(answer.progress)
+    if answer.ends is not None:
+        yield "End", answer.ends.words
     if answer.waited is not None:
         yield "Waiting", waited_words(answer.waited)
     if answer.queue is not None and answer.state in ("Waiting", "Suspended"):

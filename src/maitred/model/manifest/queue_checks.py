@@ -15,9 +15,10 @@ from maitred.model.manifest.checks import (
 )
 from maitred.model.manifest.errors import FieldError
 from maitred.model.pod import Quantity
-from maitred.model.policy import NO_LIMIT, AnyOrder, FairShare, matches_model, order_rules
+from maitred.model.policy import AnyOrder, FairShare, matches_model, order_rules
 from maitred.model.quantity import LARGEST_AMOUNT, NATIVE, amount, text
 from maitred.model.queues import DEFAULT_QUEUE, EVERY_MODEL, Queue, QueueLimit
+from maitred.model.setting import NO_LIMIT
 
 DEEPEST = 8
 MOST_QUEUES = 10_000
@@ -25,6 +26,8 @@ MOST_LIMITS = 256
 LONGEST_QUEUE_NAME = LONGEST_NAMESPACE
 """Queues are named in labels too, as those of other schedulers are."""
 SHOWN = 4
+SHORTEST_LIMIT = 1_000
+"""Of run times, in milliseconds: deadlines of Jobs are in seconds."""
 NOBODY_SHARES = "queues share, and there are none; write queues or leave it out"
 
 Subject = tuple[str, str]
@@ -42,6 +45,7 @@ def check_queues(queues: Sequence[Queue], fair_share: FairShare, order: AnyOrder
     for position, queue in enumerate(queues):
         check_queue(f"queues[{position}]", queue)
     check_promises(queues)
+    check_run_times(queues)
     check_sharing(queues, fair_share, order)
 
 
@@ -131,6 +135,30 @@ def amounts_of(limit: QueueLimit) -> Iterator[tuple[str, Quantity]]:
 
 def subject(limit: QueueLimit) -> Subject:
     return limit.resource, limit.model.casefold()
+
+
+# ---- how long groups run
+
+
+def check_run_times(queues: Sequence[Queue]) -> None:
+    """What a queue gives to those who say nothing is no more than it allows, and the queues above it."""
+    for terms in terms_of(queues):
+        field, said = f"queues[{terms.position}].runtime", terms.queue.runtime
+        default, most = (check_span(f"{field}.{name}", getattr(said, name)) for name in ("default", "most"))
+        for other in terms.chain():
+            allowed = milliseconds(other.queue.runtime.most)
+            whose = "the most" if other is terms else f"the most of {other.queue.name}"
+            for name, span in (("default", default), ("most", most)):
+                if span is not None and allowed is not None and span > allowed:
+                    what = f"{getattr(said, name)} is longer than {whose}, {other.queue.runtime.most}"
+                    raise FieldError(f"{field}.{name}", what)
+
+
+def check_span(field: str, said: str) -> int | None:
+    span = None if said == NO_LIMIT else milliseconds(said)
+    if said != NO_LIMIT and (span is None or span < SHORTEST_LIMIT):
+        raise FieldError(field, f"{said!r} is neither {NO_LIMIT} nor {FORM}, of at least 1s")
+    return span
 
 
 # ---- what is promised

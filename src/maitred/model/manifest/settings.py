@@ -21,7 +21,6 @@ from maitred.model.manifest.parsing import Document, parts
 from maitred.model.manifest.queue_checks import check_queues
 from maitred.model.policy import (
     LIVE_ORDERS,
-    NO_LIMIT,
     AnyOrder,
     Healing,
     OrderRule,
@@ -29,6 +28,7 @@ from maitred.model.policy import (
     Preemption,
     Prices,
 )
+from maitred.model.setting import NO_LIMIT
 
 LONGEST_CURRENCY = 16
 SHORTEST_GRACE = 1000

@@ -15,8 +15,9 @@ from maitred.model.objects import Object
 from maitred.model.operators.podgroups import KaiPodGroup, VolcanoPodGroup
 from maitred.model.operators.volcano import VolcanoJob
 from maitred.model.queues import ANY_MODEL, DEVICE_MODELS, QUEUE, SAME_MODEL, USER, Payer
+from maitred.model.runtime import LIMIT_MARKS
 
-_READ = frozenset((QUEUE, DEVICE_MODELS, *QUEUES))
+_READ = frozenset((QUEUE, DEVICE_MODELS, *QUEUES, *LIMIT_MARKS))
 WITH_QUEUES = (VolcanoPodGroup, KaiPodGroup, VolcanoJob)
 """Objects that name a queue in their specs."""
 
@@ -28,6 +29,8 @@ class AccountWords(NamedTuple):
     foreign_queue: str = ""
     """The queue that it names in another scheduler's language."""
     models: tuple[MarkSaid, ...] = ()
+    limits: tuple[MarkSaid, ...] = ()
+    """The run-time limits that it asks for, in the order in which they count."""
 
 
 UNSAID = AccountWords()
@@ -51,7 +54,7 @@ def account_words(about: ObjectMeta) -> AccountWords:
     if _READ.isdisjoint(about.labels) and _READ.isdisjoint(about.annotations):
         return UNSAID
     queue, models = (tuple(said_under(about, (key,))) for key in (QUEUE, DEVICE_MODELS))
-    return AccountWords(queue, first_mark(about, QUEUES) or "", models)
+    return AccountWords(queue, first_mark(about, QUEUES) or "", models, tuple(said_under(about, LIMIT_MARKS)))
 
 
 def words_of_object(one: Object) -> AccountWords:

@@ -57,6 +57,7 @@ from maitred.model.owner_chain import (
 from maitred.model.owners import BATCH_JOB, kind_of
 from maitred.model.policy import Workloads
 from maitred.model.queues import Payer
+from maitred.model.runtime import NO_STAY, Stay, stay_of
 
 MADE_FROM: dict[type[Object], str] = {row.kind: row.title for row in OWNERS}
 """Kinds whose pods are gangs, and what their groups are called by."""
@@ -93,6 +94,8 @@ class Settled:
     payer: Payer | None = None
     """On whose account it runs; None: on that of its namespace, since it says nothing."""
     models: ModelsWish = NO_MODELS
+    stay: Stay = NO_STAY
+    """How long it may keep its place, as far as that is said above it, or with a mark on itself."""
 
     @property
     def key(self) -> str | None:
@@ -167,12 +170,14 @@ class _Settling:
         times = [*(claim.since for claim in claims), *(one.metadata.creation_timestamp for one in owners)]
         since = min((time.timestamp() for time in times if time is not None), default=None)
         places = list(self._places(claims))
+        settled = self._settled(claims)
         return replace(
-            self._settled(claims),
+            settled,
             since=since,
             top=self._top(),
             payer=payer_of(self.said.namespace, self._user(), places),
             models=models_of(places),
+            stay=stay_of([one.words.limits for one in places], self.job, is_one_gang(settled)),
         )
 
     def _top(self) -> str:
@@ -392,6 +397,12 @@ class _Settling:
         if owner is None or marks.min_count is None or row_of_owner(owner) is not None:
             return Settled(None, marks=marks)
         return Settled(GroupId(OWNER, f"{self.said.namespace}/{owner.name}", owner.uid), marks=marks)
+
+
+def is_one_gang(settled: Settled) -> bool:
+    if settled.group is None:
+        return settled.id is not None and settled.marks.min_count is not None
+    return settled.group.gang
 
 
 def _differing_names(claims: Sequence[GroupClaim]) -> str:

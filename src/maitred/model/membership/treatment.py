@@ -77,6 +77,10 @@ COUNTS = honoured("the quorum of the group")
 QUEUE = approximated(
     "the queue of the group, once the policy has one of this name: see maitred import --queues"
 )
+LIMITS_RUN_TIME = approximated(
+    "the run-time limit of the group, as maitred.dev/max-runtime; it ends the group only in a queue that "
+    "enforces limits"
+)
 REQUIRED = honoured("all members in one domain of this node label")
 PREFERRED = honoured("members in one domain of this node label if there is room")
 PREEMPTION = "maitred preempts by priority alone; give the pods a PriorityClass that ranks accordingly"
@@ -141,6 +145,7 @@ KEYS_OF_OTHERS: tuple[KeyRow, ...] = (
         priority_class=ignored(
             "it orders the queues of Kueue; maitred goes by the PriorityClass of the pods"
         ),
+        max_exec_time_seconds=LIMITS_RUN_TIME,
         pod_group_name=NAMES_GROUP,
         pod_group_total_count=COUNTS,
         pod_group_fast_admission=honoured("the group may start with its first pod"),
@@ -259,7 +264,7 @@ KEYS_OF_OTHERS: tuple[KeyRow, ...] = (
         account=ignored("it is whose quota Slurm counts; maitred.dev/queue names a queue"),
         partition=ignored("maitred seats on all nodes; give the pods a node selector"),
         qos=ignored(PREEMPTION),
-        timelimit=ignored("maitred ends no pod; maitred.dev/expected-runtime tells it how long one runs"),
+        timelimit=LIMITS_RUN_TIME,
         gres=ignored("maitred gives what the containers request"),
     ),
 )

@@ -16,13 +16,15 @@ from maitred.model.operators import jobset, leaderworkerset
 from maitred.model.owners import SERVICES, kind_of
 from maitred.model.pod import Pod
 from maitred.model.queues import DEVICE_MODELS, QUEUE, USER
+from maitred.model.runtime import LIMIT_MARKS
 
 KEYS = frozenset(
     {GROUP, MIN_COUNT, *TOPOLOGY_MARKS, *FOREIGN_KEYS}
     | {leaderworkerset.SET_NAME, leaderworkerset.GROUP_INDEX, leaderworkerset.WORKER_INDEX}
-    | {jobset.EXCLUSIVE_TOPOLOGY, QUEUE, USER, DEVICE_MODELS}
+    | {jobset.EXCLUSIVE_TOPOLOGY, QUEUE, USER, DEVICE_MODELS, *LIMIT_MARKS}
 )
-"""Every label or annotation of a pod that says something of its group, or of who pays."""
+"""Every label or annotation of a pod that says something of its group, of who pays, or of how long it runs at
+most."""
 
 
 class SetPlace(NamedTuple):
