@@ -509,7 +509,7 @@ DIFFERENT: dict[str, Obj] = {
     "affinity": {"affinity": [near("rack", {"app": "x"})]},
     "a spread": {"spread": [spread("rack", {"app": "x"})]},
     "a soft spread": {"spread": [spread("rack", {"app": "x"}, soft=True)]},
-    "a device claim": {"spec": {"resourceClaims": [{"name": "gpu"}]}},
+    "a device claim": {"spec": {"resourceClaims": [{"name": "gpu", "resourceClaimName": "c"}]}},
 }
 
 

@@ -32,6 +32,7 @@ AHEAD: dict[Rule, Turn] = {
     "priority": in_queue(first_turn("priority", 6, 200.0, "ns/z", place=2, measure=3.0)),
     "rotation": in_queue(first_turn("priority", 5, 200.0, "ns/z", place=0, measure=3.0)),
     "promised": in_queue(first_turn("priority", 5, 200.0, "ns/z", place=1, measure=3.0, promised=True)),
+    "override": in_queue(first_turn("priority", 5, 200.0, "ns/z", place=1, lifted=True), share=0.9),
     "waited": in_queue(first_turn("priority", 5, 200.0, "ns/z", place=1, measure=3.0, waited=1.0), share=0.9),
     "fair-share": in_queue(first_turn("priority", 5, 200.0, "ns/z", place=1, measure=3.0), share=0.4),
     "measure": in_queue(first_turn("priority", 5, 200.0, "ns/z", place=1, measure=1.0)),

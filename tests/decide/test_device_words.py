@@ -137,6 +137,17 @@ def test_a_selector_that_does_not_compile_is_named_with_its_error() -> None:
     assert said(plan).startswith(f"{start}the expression does not compile: line 1, column 17: ")
 
 
+def test_a_selector_of_the_class_is_told_from_one_of_the_claim() -> None:
+    """Its user cannot change it."""
+    broken, failing = "device.driver ==", f'device.attributes["{GPU}"].cores == 8'
+    for expression, said_ in ((broken, "does not compile"), (failing, "fails for 2 devices")):
+        bad = device_class("bad", expression)
+        spec = claim_spec(exactly("gpu", wish("bad", 1, MODEL)))
+        words = said(lone(spec, bad, node("n1"), gpus("n1", 2)))
+        assert f"selector `{expression}` of device class bad" in words
+        assert said_ in words
+
+
 def test_a_claim_that_is_being_deleted_serves_nobody() -> None:
     claim = resource_claim("mine", want())
     claim["metadata"]["deletionTimestamp"] = "2026-01-31T11:00:00Z"
@@ -166,6 +177,19 @@ def test_a_claim_whose_devices_are_elsewhere_says_where() -> None:
     )
     assert said(plan) == told_
     assert detail(plan, "Devices")["nodes"] == ["n1"]
+
+
+def test_a_claim_whose_node_is_gone_says_so() -> None:
+    gone = {
+        "nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n9"]}]}]
+    }
+    result = {"request": "gpu", "driver": GPU, "pool": "n9", "device": "gpu-0"}
+    claim = resource_claim("mine", want(), {"devices": {"results": [result]}, "nodeSelector": gone})
+    plan = told([node("n1"), gpus("n1", 1), claim], claim="mine")
+    assert (
+        said(plan)
+        == "claim default/mine is allocated, and its devices can be used from no node that is there"
+    )
 
 
 # ---- the devices, one by one
@@ -229,6 +253,15 @@ def test_of_two_constraints_the_one_that_is_in_the_way_is_named() -> None:
     model = constraint(match=f"{GPU}/model")
     plan = lone(pair(model, TOGETHER), node("n1"), gpus("n1", 2, per_link=1))
     assert said(plan).endswith(f"no 2 on one node share {LINK}")
+
+
+def test_an_attribute_that_no_device_has_is_called_so() -> None:
+    """Whoever misspells one would look for devices, and there are enough."""
+    other = constraint(match=f"{GPU}/lnk")
+    plan = lone(pair(other), node("n1"), gpus("n1", 3))
+    assert said(plan).endswith(f"no 2 on one node share {GPU}/lnk, which is an attribute of no device")
+    plan = lone(pair(constraint(distinct=f"{GPU}/lnk"), TOGETHER), node("n1"), gpus("n1", 3))
+    assert said(plan).endswith(f"no 2 on one node differ in {GPU}/lnk, which is an attribute of no device")
 
 
 def test_devices_on_nodes_that_are_not_for_the_pod_are_out_of_reach() -> None:

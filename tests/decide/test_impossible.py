@@ -102,7 +102,7 @@ POSSIBLE: dict[str, tuple[list[Obj], str]] = {
     ),
     "ports may be freed": ([node("n1"), busy(1, "n1", ports=[80]), pod("g", 1, ports=[80])], "Waiting"),
     "devices may be allocated": (
-        [node("n1"), pod("g", 1, spec={"resourceClaims": [{"name": "gpu"}]})],
+        [node("n1"), pod("g", 1, spec={"resourceClaims": [{"name": "gpu", "resourceClaimName": "mine"}]})],
         "Waiting",
     ),
     "a member may fail and start anew elsewhere": (

@@ -7,6 +7,7 @@ import pytest
 
 from maitred.cluster.queues.book import in_queues
 from maitred.verify import verify
+from tests.decide.test_overrides import kept, lifted
 from tests.oracle.builders import Obj, gang, namespace, node, pod
 from tests.oracle.device_builders import (
     claim_spec,
@@ -232,3 +233,17 @@ def test_a_gang_by_claims_is_on_devices_of_one_model() -> None:
         decided([*objects, *accelerators("n3", 1, model="H100")], policy(queue("a", cap=2)))["g"]
         == "Scheduled"
     )
+
+
+def test_an_override_lifts_past_a_cap_of_claims_and_no_further_than_the_group_asked_for_then() -> None:
+    two = template("two", exactly("gpu", wish(CLASS, 2)))
+    rules = policy(queue("a", OF_CLASS, cap=1))
+    objects = [*BASE, *accelerators("n1"), ONE, two]
+    [waiting] = [claiming("p", "a", [use("gpu", template="two")], created="2026-01-31T08:00:00Z")]
+    memory = kept(lifted([*objects, waiting], rules, "p"))
+    assert decided([*objects, waiting], rules) == {"p": "Waiting"}
+    assert decided([*objects, waiting, memory], rules) == {"p": "Scheduled"}
+    more = claiming(
+        "p", "a", [use("gpu", template="two"), use("more", template="one")], created="2026-01-31T08:00:00Z"
+    )
+    assert decided([*objects, more, memory], rules) == {"p": "Waiting"}

@@ -81,4 +81,5 @@ def test_why_counts_who_is_ahead_by_it() -> None:
 def test_only_rules_that_can_decide_are_compared() -> None:
     assert rules_of(policy_of({})) == ["priority", "rotation", "promised", "measure", "age", "name"]
     listed = policy_of({"queues": QUEUES, "order": ["age", "fair-share"]})
-    assert rules_of(listed) == ["entitled", "rotation", "promised", "age", "fair-share", "measure", "name"]
+    rules = ["entitled", "rotation", "promised", "override", "age", "fair-share", "measure", "name"]
+    assert rules_of(listed) == rules

@@ -75,6 +75,7 @@ def test_every_example_is_in_a_file_that_is_run() -> None:
             "devices/claims",
             "drain",
             "health",
+            "import-queues",
             "policies",
             "queues",
             "scenarios",

@@ -204,6 +204,7 @@ def test_sentences_begin_with_a_capital() -> None:
         [section] = [one for one in sections(audited(*objects, policy=levels)) if one.title == "Devices"]
         assert len(section.about) >= 2
         assert all(not sentence[0].islower() for sentence in section.about)
+        assert all(GPU in sentence for sentence in section.about)  # there may be several kinds of them
 
 
 # -- replay ------------------------------------------------------------------------------------------------

@@ -114,6 +114,7 @@ HIDDEN = {
     "DrainProgress.staying",
     "ExtendedResource.mappings",
     "GroupView.device_claims",
+    "GroupView.override",
     "GroupView.overruled",
     "GroupView.owner",
     "JobSpec.scheduling",

@@ -1,5 +1,7 @@
 """What would help a pod whose claim gets no devices. Each remedy is carried out, and found to work."""
 
+from copy import deepcopy
+
 import pytest
 
 from tests.explain.applying import check_remedies, remedied
@@ -171,6 +173,49 @@ def test_of_several_kinds_the_one_comes_first_for_which_least_changes() -> None:
 def test_no_class_of_another_driver_is_offered() -> None:
     nics = resource_slice("n1-nics", NIC, [device("nic-0")], node="n1", pool="nics")
     assert "deviceClass" not in offers(wanted(1), nics)
+
+
+# -- more nodes ----------------------------------------------------------------------------------------------
+
+
+def test_a_node_to_add_has_as_many_devices_as_cards() -> None:
+    """The halves that a card can be cut into are no devices beside it."""
+    whole, half = ({"gpu": {"slots": slots}} for slots in ("2", "1"))
+    parts = [device("whole", counters=whole), *(device(f"half-{n}", counters=half) for n in range(2))]
+    two = [
+        pod_group("crew", 2),
+        *pods("crew", 2, group="crew", spec={"resourceClaims": [use("gpus", template="t")]}),
+    ]
+    spec = claim_spec(exactly("gpu", wish("gpu", 1, f'!("size" in device.attributes["{GPU}"])')))
+    pool = resource_slice("n1", GPU, parts, node="n1", counters={"gpu": {"slots": "2"}})
+    for one in parts[1:]:
+        one["attributes"] = {"size": {"string": "half"}}
+    objects = [*CLASSES, node("n1"), pool, claim_template("t", spec), *two]
+    plan = remedied(objects)
+    check_remedies(objects, plan)
+    (entry,) = plan["groups"]
+    found = {one["detail"]["kind"]: one for one in entry["remedies"]}["nodes"]
+    assert found["change"].startswith(f"add 1 node like n1 (1 device of {GPU}, ")
+
+
+# -- a resource that a class serves --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("containers", [1, 2])
+def test_fewer_devices_by_a_resource(containers: int) -> None:
+    """What containers ask for is added up, as for any other resource."""
+    resource = "example.com/gpu"
+    served = device_class("gpu", f'device.driver == "{GPU}"', resource=resource)
+    asking = pod("crew")
+    asks = {"requests": {resource: str(10 // containers)}, "limits": {resource: str(10 // containers)}}
+    asking["spec"]["containers"] = [
+        {"name": f"c{number}", "image": "pause", "resources": deepcopy(asks)} for number in range(containers)
+    ]
+    objects = [served, node("n1"), cards(), asking]
+    plan = remedied(objects)
+    check_remedies(objects, plan)
+    (entry,) = plan["groups"]
+    assert [one["change"] for one in entry["remedies"]] == [f"ask for 8 instead of 10 {resource}"]
 
 
 # -- devices that are unwell ---------------------------------------------------------------------------------

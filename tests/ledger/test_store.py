@@ -1,13 +1,18 @@
 """A ledger, in SQLite and in PostgreSQL: what is written is there, once, and stays as long as it should."""
 
+import msgspec
 import pytest
 
+from maitred.explain.billing.document import UsedOverride
 from maitred.explain.billing.losses import Loss
+from maitred.explain.redaction.usage import usage_as_seen_by
 from maitred.ledger import store
 from maitred.ledger.connections import LedgerError, connect
+from maitred.ledger.records import Evicted, OverrideNoted
 from maitred.ledger.schema import VERSION
 from maitred.ledger.single_writer import Deposed, SingleWriter
 from maitred.ledger.store import Ledger
+from maitred.model.overrides import Override, OverrideNote
 from tests.ledger.conftest import Claims
 from tests.ledger.made import (
     BEGIN,
@@ -147,6 +152,34 @@ def test_receipts_are_kept_whole(ledger: Ledger, tenure: SingleWriter) -> None:
     ]
     assert past[1].eviction == eviction("red/b", "red/train", 1.5, "2026-11-03T00:00:00Z")
     assert [one.eviction.pod for one in ledger.history(moment(4), {"red"}).evictions] == ["red/b"]
+
+
+def test_overrides_are_kept_with_what_others_paid_for_them(ledger: Ledger, tenure: SingleWriter) -> None:
+    """One is told twice, and ends before its time; another is of the day after."""
+    paid = evicted("red/b", 1, group="red/train", lost=1.5, since="2026-11-03T00:00:00Z")
+    note = OverrideNote("ann", "because", "2026-11-03T04:00:00Z")
+    receipt = msgspec.structs.replace(paid.eviction.receipt, override=note)
+    lifted = msgspec.structs.replace(paid.eviction, receipt=receipt)
+    written = entry(2)
+    written.evictions = [Evicted(at(1), lifted), evicted("red/c", 1, lost=2.0), Evicted(at(3.5), lifted)]
+    written.overrides = [OverrideNoted(at(0), override(0, 4)), OverrideNoted(at(1), override(0, 4))]
+    tenure.write(written)
+    closing = entry(4)
+    closing.overrides = [OverrideNoted(at(3), override(0, 4), True), OverrideNoted(at(4), override(25, 26))]
+    tenure.write(closing)
+    [today] = ledger.usage(TODAY, TODAY + 1).overrides
+    assert today == UsedOverride("blue/urgent", "ann", "because", at(0), at(3), 1, round(1.5 * HOUR))
+    assert usage_as_seen_by(ledger.usage(TODAY, TODAY + 1), {"red"}).overrides == ()
+    assert [one.evicted for one in ledger.usage(TODAY + 1, TODAY + 2).overrides] == [0]
+    assert ledger.usage(TODAY - 1, TODAY).overrides == ()
+    ledger.forget(moment(10))
+    assert ledger.usage(TODAY, TODAY + 1).overrides == ()
+
+
+def override(granted: float, until: float) -> Override:
+    source = ("maitred.dev", "blue/urgent", "")
+    began, ends = moment(granted), moment(until)
+    return Override("blue/urgent", source, began, {}, "ann", "because", began, ends)
 
 
 def test_who_could_not_write_something_down_says_so(ledger: Ledger, tenure: SingleWriter) -> None:

@@ -18,9 +18,20 @@ from tests.devices.made import (
     template,
     version,
 )
+from tests.oracle.builders import pod, pod_group
 from tests.support import read
 
 TOO_LARGE = "is out of range"
+ONE_SOURCE = "needs exactly one of resourceClaimName and resourceClaimTemplateName"
+FROM_TEMPLATE = {"name": "gpu", "resourceClaimTemplateName": "t"}
+
+
+def naming(*claims: Obj, kind: str = "Pod") -> Obj:
+    made = pod("p") if kind == "Pod" else pod_group("p", 1)
+    made["spec"]["resourceClaims"] = list(claims)
+    return made
+
+
 WRONG: dict[str, tuple[Obj, str, str]] = {
     "a count below zero": (
         one(count=-1)[0],
@@ -129,6 +140,17 @@ WRONG: dict[str, tuple[Obj, str, str]] = {
         "spec.devices[0].capacity.memory.requestPolicy.validRange.step",
         "must be more than 0",
     ),
+    "two claims of one name": (
+        naming(FROM_TEMPLATE, {"name": "gpu", "resourceClaimName": "c"}),
+        "spec.resourceClaims[1].name",
+        "'gpu' is there twice",
+    ),
+    "a claim from nowhere": (naming({"name": "gpu"}), "spec.resourceClaims[0]", ONE_SOURCE),
+    "a claim of a group from two places": (
+        naming({**FROM_TEMPLATE, "resourceClaimName": "c"}, kind="PodGroup"),
+        "spec.resourceClaims[0]",
+        ONE_SOURCE,
+    ),
     "a taint without a key": (taint_rule("rule", taint("")), "spec.taint.key", "is required"),
 }
 
@@ -146,6 +168,7 @@ def test_what_an_api_server_takes_is_read() -> None:
         one(count=0)[0],
         claim("less", request("r", "gpu", capacity={"requests": {"memory": "-1"}})),
         claim("nothing"),
+        naming(FROM_TEMPLATE, {"name": "nic", "resourceClaimName": "c"}),
         gpus(gpu(capacity={"memory": "-1"})),
         pool_slice("p", [gpu(more={"nodeSelector": either_rack("a", "b")})], perDeviceNodeSelection=True),
     ]

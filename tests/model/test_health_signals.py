@@ -286,6 +286,10 @@ def test_a_start_that_does_not_end(late: bool, known: bool, certainty: str | Non
     )
 
 
+def test_a_pod_that_runs_has_started_though_a_dump_does_not_have_its_containers() -> None:
+    assert of_pod({"phase": "Running", "startTime": EARLIER}) == []
+
+
 @pytest.mark.parametrize(
     ("code", "reason", "kind", "family"),
     [

@@ -241,7 +241,7 @@ def test_who_is_admitted_and_who_yields_is_as_the_rules_say(world: World) -> Non
             if len(models) > 1:
                 continue  # which of them it will be is not known yet
             claimant = world.sharer(places[view.group.key], models.pop())
-            excess = first_excess(use, ask.account, amounts)
+            excess = first_excess(use, ask, amounts)
             assert (excess is None) == (oracle.refusal(claimant, seated) == ""), view.group.key
             found = rights.over(ask.account, amounts, Rank(claimant.priority), view.pending_schedulers)
             causes = {names[pod]: found.rule(pod)[0] for pod in np.flatnonzero(found.pods).tolist()}

@@ -4,7 +4,6 @@ import asyncio
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import click
@@ -13,10 +12,9 @@ from msgspec.structs import replace
 from maitred.cli import output
 from maitred.cli.asking import ClusterOptions, Question, check_place, cluster_options, situation_of
 from maitred.cli.connecting import connection
-from maitred.cli.decide import moment
+from maitred.cli.deadlines import deadline
 from maitred.cli.files import read_objects
 from maitred.model.drain import MOST_NODES, Drain, DrainRequest, drain_name, drain_object, drains_of
-from maitred.model.duration import FORM, milliseconds
 from maitred.model.manifest import InputError
 from maitred.model.memory import HOME, MemoryObject
 from maitred.model.node import Node
@@ -40,7 +38,7 @@ class Wish:
     force: bool
 
     def request(self, nodes: Sequence[Node], situation: "Situation") -> DrainRequest:
-        by = deadline(self.by, situation.now)
+        by = deadline(self.by, situation.now, "--by")
         domains = [target for target in self.targets if "=" in target]
         request = DrainRequest(by, situation.now.replace(microsecond=0), (), "", "", self.cordon, self.force)
         if not domains:
@@ -204,20 +202,6 @@ async def read(cluster: ClusterOptions) -> tuple[list[Object], bool | None]:
         output.warn(listed.warnings)
         kept = await kept_drains(client, home_of(cluster))
     return [*listed.objects, *(at_home(one, HOME) for one in kept)], listed.group_api
-
-
-def deadline(text: str, now: datetime) -> datetime:
-    span = milliseconds(text)
-    if span is not None:
-        by = now + timedelta(milliseconds=span)
-    else:
-        try:
-            by = moment(text)
-        except InputError:
-            raise InputError("--by", "", "", f"{text!r} is neither a time nor {FORM}") from None
-    if by <= now:
-        raise InputError("--by", "", "", f"{text} is not in the future")
-    return by.replace(microsecond=0)
 
 
 def label_of(name: str, nodes: Sequence[Node], situation: "Situation") -> str:

@@ -28,6 +28,7 @@ from maitred.model.membership import POD_GROUP, GroupId, sorting_key
 from maitred.model.memory import HOME, MEMORY, HealthMemory, MemoryObject, memory_of
 from maitred.model.objects import Namespace, Object
 from maitred.model.operators.kueue import KueueWorkload
+from maitred.model.overrides import OVERRIDES, OverrideMemory, overrides_of
 from maitred.model.policy import Workloads
 from maitred.model.priority import PriorityClass
 from maitred.model.suspending import TopOwner
@@ -80,6 +81,7 @@ class StateQuestions:
         self._pods = PodTable(self._tables, self._settling, self._trees, self.news, ends, waits_for_owners)
         self.group_makers = GroupMakers()
         self._health, self._usage = MemoryReader(MEMORY, memory_of), MemoryReader(USAGE, usage_of)
+        self._overrides = MemoryReader(OVERRIDES, overrides_of)
 
     @property
     def version(self) -> int:
@@ -182,6 +184,11 @@ class StateQuestions:
         """What is remembered of what queues use."""
         return self._usage.of(self._tables[MemoryObject])[0]
 
+    @property
+    def overrides(self) -> OverrideMemory:
+        """Groups that somebody has lifted past their queues."""
+        return self._overrides.of(self._tables[MemoryObject])[0]
+
     # -- everything ------------------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
@@ -216,6 +223,8 @@ class StateQuestions:
             memory=memory,
             usage=self.usage,
             unread_usage=self._usage.of(tables[MemoryObject])[1],
+            overrides=self.overrides,
+            unread_overrides=self._overrides.of(tables[MemoryObject])[1],
             drains=drains,
             unread_drains=unread_drains,
             drained=drained,

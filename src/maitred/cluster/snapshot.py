@@ -26,6 +26,7 @@ from maitred.model.memory import NO_MEMORY, HealthMemory
 from maitred.model.needs import Needs
 from maitred.model.node import Node
 from maitred.model.objects import Object
+from maitred.model.overrides import NO_OVERRIDES, Override, OverrideMemory
 from maitred.model.pod import Pod
 from maitred.model.policy import Workloads
 from maitred.model.priority import PriorityClass
@@ -265,6 +266,8 @@ class GroupView:
     """Of members on nodes that are on their way out: others like them may come in their places."""
     any_model: bool = False
     """Its members may be on devices of different models."""
+    override: Override | None = None
+    """What lifts it past the turn and the limits of its queue in this decision."""
 
     @property
     def coming(self) -> int:
@@ -331,6 +334,9 @@ class Snapshot:
     usage: UsageMemory = NO_USAGE
     unread_usage: str = ""
     """What is wrong with what is remembered of use, if that cannot be read."""
+    overrides: OverrideMemory = NO_OVERRIDES
+    unread_overrides: str = ""
+    """What is wrong with them, if they cannot be read."""
     drains: tuple[Drain, ...] = ()
     unread_drains: tuple[str, ...] = ()
     """What is wrong with requests that count for nothing."""

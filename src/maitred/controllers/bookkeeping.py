@@ -19,13 +19,14 @@ from maitred.controllers.scheduling.mirror import Mirror
 from maitred.explain.billing.document import Usage
 from maitred.kube.answers import Reason
 from maitred.ledger.connections import LedgerError
-from maitred.ledger.records import Arrival, Evicted, FailureNoted, Observation, VerdictChange
+from maitred.ledger.records import Arrival, Evicted, FailureNoted, Observation, OverrideNoted, VerdictChange
 from maitred.ledger.store import Ledger
 from maitred.ledger.writer_thread import LedgerWriter
 from maitred.model.categories import CATEGORIES
 from maitred.model.group import stated_priority
 from maitred.model.history import NO_HISTORY, History
 from maitred.model.memory import NO_MEMORY, HealthMemory
+from maitred.model.overrides import NO_OVERRIDES, OverrideMemory
 from maitred.model.plan import Eviction, GroupVerdict, Plan
 from maitred.model.policy import Policy, is_device
 from maitred.model.priority import rank_of
@@ -97,6 +98,7 @@ class Bookkeeper:
         self._clerk.start()
         self._ends.take()  # what ended before the first sight is in no book
         self.failures(NO_MEMORY, self._mirror.state.memory)
+        self.overrides(NO_OVERRIDES, self._mirror.state.overrides)
         try:
             while True:
                 self._look()
@@ -144,6 +146,16 @@ class Bookkeeper:
         for incident in now.incidents:
             if incident not in known:
                 self._clerk.tell(FailureNoted(at, incident))
+
+    def overrides(self, before: OverrideMemory, now: OverrideMemory) -> None:
+        """These groups are lifted now. Of those that were before, the others were ended, or are over."""
+        at = milliseconds()
+        for override in now.overrides:
+            if override not in before.overrides:
+                self._clerk.tell(OverrideNoted(at, override))
+        for override in before.overrides:
+            if override not in now.overrides:
+                self._clerk.tell(OverrideNoted(at, override, ended=True))
 
     def _note_arrivals(self, arrived: Iterable[GroupVerdict], snapshot: Snapshot, at: int) -> None:
         views = {view.group.key: view for view in snapshot.groups}

@@ -18,6 +18,7 @@ from maitred.kube.shared_record import NO_RECORD, RecordVersion, SharedRecord, v
 from maitred.kube.wire import ConfigMap
 from maitred.model.memory import CONTENT, HOME, MEMORY, NO_MEMORY, HealthMemory, MemoryObject, memory_of
 from maitred.model.meta import ObjectMeta
+from maitred.model.overrides import NO_OVERRIDES, OVERRIDES, OverrideMemory, overrides_of
 from maitred.model.usage import NO_USAGE, USAGE, UsageMemory, usage_of
 
 log = logging.getLogger(__name__)
@@ -46,6 +47,14 @@ HEALTH: MemoryKind[HealthMemory] = MemoryKind(
 )
 USE: MemoryKind[UsageMemory] = MemoryKind(
     "usage", USAGE, "use", NO_USAGE, lambda kept: usage_of(kept)[0], lambda state: state.usage
+)
+LIFTED: MemoryKind[OverrideMemory] = MemoryKind(
+    "overrides",
+    OVERRIDES,
+    "overrides",
+    NO_OVERRIDES,
+    lambda kept: overrides_of(kept)[0],
+    lambda state: state.overrides,
 )
 
 
@@ -131,6 +140,27 @@ class MemoryKeeper(Generic[M]):
         if not isinstance(outcome, RecordVersion):
             return outcome
         self._is_kept(outcome, wanted)
+        return Done()
+
+    async def change(self, wanted: M) -> Outcome:
+        """What somebody has ordered: decisions see it once the API server has it, and not before. Stale: as
+        in `write`."""
+        assert self.record is not None, "a shadow is ordered nothing"
+        before, text = self._said(self._kept), str(wanted)
+        outcome = await self.record.write(text, self._kept)
+        if isinstance(outcome, Refused) and outcome.why is RefusalReason.STALE:
+            found = await self.record.read()
+            if isinstance(found, Unknown):
+                return found
+            self._take(found)
+            if found.text != text:
+                return outcome
+        elif isinstance(outcome, RecordVersion):
+            self._take(outcome)
+        else:
+            return outcome
+        for listener in self.listeners:
+            listener(before, wanted)
         return Done()
 
     def _is_kept(self, outcome: RecordVersion, wanted: M) -> None:

@@ -8,7 +8,8 @@ Where there are queues, two groups are compared in the queues in which their bra
 entitled there come before those that borrow. Priority comes next, in one queue it comes first: high to low,
 unless the policy's order leaves it out. Within one priority come quorums, and late members of groups whose
 quorum runs already; then the surplus of groups that were seated in this cycle. Of each of these, those go
-first that have waited for longer than the policy lets shares hold them up; then groups of several queues go
+first that somebody has lifted past the turn of their queue; then those that have waited for longer than the
+policy lets shares hold them up; then groups of several queues go
 by the share that these have, then by the measure of the policy's order if it has one, then by age. The policy
 may put age before the share, or leave the share out. Promised places are held against equals too, so within
 one priority they are held first, and the groups that they were promised to come next. A cycle with a budget
@@ -56,6 +57,8 @@ class Turn(NamedTuple):
     place: int
     """In the rotation: who was cut off in an earlier cycle comes before others of the same priority."""
     part: int
+    in_line: bool
+    """Whether it waits for the turn of its queue: no override lifts it past that."""
     waited: float
     """Since when it waits, if that is so long that the share does not count; else infinity."""
     elder: float
@@ -125,6 +128,7 @@ RULE_OF_FIELD: tuple[Rule, ...] = (
     "promised",
     "rotation",
     "promised",
+    "override",
     "waited",
     "age",
     "fair-share",
@@ -159,6 +163,7 @@ def first_turn(
     key: str,
     *,
     promised: bool = False,
+    lifted: bool = False,
     waited: float = math.inf,
     measure: float = math.inf,
     place: int = NOT_CUT_OFF,
@@ -168,7 +173,9 @@ def first_turn(
     part = PROMISED if promised else QUORUM
     elder = created if age_first(order) else 0.0
     first = rank(priority, order)
-    return Turn(False, first, True, place, part, waited, elder, 0.0, measure, created, key, number)
+    return Turn(
+        False, first, True, place, part, not lifted, waited, elder, 0.0, measure, created, key, number
+    )
 
 
 def moving_turn(order: AnyOrder, priority: int, key: str, number: int) -> Turn:
@@ -183,7 +190,7 @@ def rules_of(policy: Policy) -> list[Rule]:
     listed = order_rules(policy.order)
     out: list[Rule] = [] if goes_by_priority(policy.order) else ["priority"]
     if not policy.queues:
-        out.append("entitled")
+        out += ["entitled", "override"]
     if not policy.queues or "fair-share" not in listed:
         out.append("fair-share")
     if milliseconds(policy.fair_share.longest_wait) is None:

@@ -23,6 +23,7 @@ def kin(view: GroupView) -> Hashable:
         view.orders if topology.slice_size else None,
         view.tree,
         view.later,
+        view.override is not None,
     )
 
 

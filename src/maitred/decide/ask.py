@@ -33,6 +33,8 @@ class Ask:
     """On which its members are, if there are queues."""
     any_model: bool = False
     """Whether they may be on devices of different models then."""
+    lifted: bool = False
+    """Whether an override lifts it past the limits of its own queue, and of those above."""
     distinct: tuple[int, ...] = field(init=False, repr=False, compare=False)
     """The different shapes, in the order in which members have them."""
 
@@ -122,6 +124,7 @@ def ask_of(
             closed,
             view.account,
             view.any_model,
+            view.override is not None,
         )
     parts = later.parts
     return Ask(
@@ -135,6 +138,7 @@ def ask_of(
         closed,
         view.account,
         view.any_model,
+        view.override is not None,
     )
 
 
@@ -151,7 +155,15 @@ def ask_anew(view: GroupView) -> Ask:
     shapes, orders = tuple(shape for _, shape, _ in members), tuple(order for order, _, _ in members)
     if parts is None:
         need = max(1, view.group.quorum - view.succeeded)
-        return Ask(shapes, orders, need, view.group.topology, account=view.account, any_model=view.any_model)
+        return Ask(
+            shapes,
+            orders,
+            need,
+            view.group.topology,
+            account=view.account,
+            any_model=view.any_model,
+            lifted=view.override is not None,
+        )
     parts = replace(parts, waiting=tuple(leaf for _, _, leaf in members), seated=())
     return Ask(
         shapes,
@@ -161,6 +173,7 @@ def ask_anew(view: GroupView) -> Ask:
         parts=parts,
         account=view.account,
         any_model=view.any_model,
+        lifted=view.override is not None,
     )
 
 

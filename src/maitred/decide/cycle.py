@@ -37,6 +37,7 @@ from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.budget import AGAIN, BudgetLevel, namespace_of
 from maitred.decide.maintenance.movers import LeavingUnit
 from maitred.decide.preemption.promises import Promise
+from maitred.decide.queues.overriding import with_overrides
 from maitred.decide.queues.turns import QueueAgenda
 from maitred.decide.ranks import RankOrder
 from maitred.decide.record import CycleRecord, TriedGroup
@@ -63,7 +64,8 @@ def run(
     known: KnownResults = NOTHING_KNOWN,
 ) -> CycleRecord:
     """The record of the cycle: all seats are final, nothing is explained yet."""
-    record = CycleRecord(in_queues(snapshot, policy, scope.scheduler), policy, now, scope)
+    known_queues = in_queues(snapshot, policy, scope.scheduler)
+    record = CycleRecord(with_overrides(known_queues, now), policy, now, scope)
     _Cycle(record, known).run()
     return record
 
@@ -115,6 +117,7 @@ class _Cycle:
             group.view.created,
             group.key,
             promised=bool(group.view.nominated) or self.record.keeps_room_for(group.view),
+            lifted=group.view.override is not None,
             waited=self.record.waited_long(group.view),
             measure=self.record.scope.measures.get(group.key, math.inf),
             place=self.budget.place(group.key),

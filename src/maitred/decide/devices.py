@@ -122,8 +122,15 @@ def _problem(ask: DeviceAsk) -> str:
         try:
             selector(expression)
         except SelectorError as error:
-            return f"selector {shortened(expression)}: {error}"
+            return f"{_selector_words(ask, expression)}: {error}"
     return ""
+
+
+def _selector_words(ask: DeviceAsk, expression: str) -> str:
+    """Whoever wrote the claim looks for it there, and cannot change a class."""
+    own = {one.cel.expression for one in ask.source.selectors if one.cel}
+    whose = "" if expression in own else f" of device class {ask.source.device_class_name}"
+    return f"selector {shortened(expression)}{whose}"
 
 
 def shortened(expression: str) -> str:
@@ -266,9 +273,9 @@ class _Case:
         (mask,) = self.trial.supply(DeviceSupply).fit((self.shape,), frozenset(), False).masks
         nodes = self.trial.nodes
         there = sorted(nodes.names[row] for row in np.flatnonzero(nodes.alive if mask is None else mask))
-        where = f"from {names_shown(there)} only" if there else "from no node that is there"
-        words = f"claim {name} is allocated, and its devices can be used {where}"
-        return f"{words}, where this pod cannot be", {"claim": name, "nodes": there[:NAMES_SHOWN]}
+        where = f"{names_shown(there)} only, where this pod cannot be" if there else "no node that is there"
+        words = f"claim {name} is allocated, and its devices can be used from {where}"
+        return words, {"claim": name, "nodes": there[:NAMES_SHOWN]}
 
     def _beside_its_devices(self, name: str, rows: list[int]) -> tuple[str, Detail]:
         """Its devices belong to one node, so all who share the claim must be there."""
@@ -354,8 +361,17 @@ class _Case:
             return f"{left}, no node has {ask.count}: {node} has {most}"
         culprit = self._culprit(alone)
         if culprit:
-            return f"{left}, no {ask.count} on one node {culprit}"
+            return f"{left}, no {ask.count} on one node {culprit}{self._unknown(alone, culprit)}"
         return f"{left}, no {ask.count} on one node go together"
+
+    def _unknown(self, claim: DeviceClaim, culprit: str) -> str:
+        """An attribute that no device has is most likely misspelt."""
+        inventory = self.trial.snapshot.inventory
+        devices = (device for pool in inventory.pools.values() for device in pool.devices)
+        named = {_constraint_words(one): one for one in claim.constraints}.get(culprit)
+        if named is None or any(device.value(_attribute(named)) for device in devices):
+            return ""
+        return ", which is an attribute of no device"
 
     def _last_of_all(self, funnel: Funnel) -> str:
         """Who wants all devices of a node gets none of it if one of them is not to be had."""
@@ -393,8 +409,12 @@ def _only(claim: DeviceClaim, request: DeviceRequest) -> DeviceClaim:
     return DeviceClaim((request,), constraints)
 
 
+def _attribute(one: DeviceConstraint) -> str:
+    return one.match_attribute or one.distinct_attribute
+
+
 def _constraint_words(one: DeviceConstraint) -> str:
-    return f"share {one.match_attribute}" if one.match_attribute else f"differ in {one.distinct_attribute}"
+    return f"{'share' if one.match_attribute else 'differ in'} {_attribute(one)}"
 
 
 # -- words and numbers -------------------------------------------------------------------------------------
@@ -412,8 +432,8 @@ def _clauses(ask: DeviceAsk, funnel: Funnel) -> Iterator[str]:
     if ask.source.selectors and funnel.of_class:
         yield _selected_words(ask, funnel)
     for failure in funnel.failures:
-        failed = f"selector {shortened(failure.expression)} fails for {counted(failure.devices, 'device')}"
-        yield f"{failed}: {failure.message}"
+        failed = _selector_words(ask, failure.expression)
+        yield f"{failed} fails for {counted(failure.devices, 'device')}: {failure.message}"
     if funnel.tainted:
         yield f"{funnel.tainted} {_are(funnel.tainted)} tainted"
     if funnel.elsewhere:

@@ -11,6 +11,15 @@ UNBOUNDED = np.iinfo(np.int64).max
 EVERYWHERE = slice(None)
 
 
+def _once(rules: Rules) -> list[list[tuple[int, int]]]:
+    by_shape = list[list[tuple[int, int]]]([] for _ in rules.shapes)
+    for number, room in enumerate(rules.rooms):
+        for position, amount in enumerate(room.once):
+            if amount:
+                by_shape[position].append((number, amount))
+    return by_shape if any(by_shape) else []
+
+
 class OpenNodes:
     """Arrays are over `rows`; those over domains keep the numbering of the whole cluster."""
 
@@ -21,6 +30,10 @@ class OpenNodes:
         self._use = np.array([room.use for room in rules.rooms])
         self._uses = [[(room, use) for room, use in enumerate(uses) if use] for uses in self._use.T.tolist()]
         """By shape, the rooms that it takes from, and how much."""
+        self._once = _once(rules)
+        """By shape, what its members on one node take together beside that; empty if none do."""
+        self._met = np.zeros(self.copies.shape if self._once else (0, 0), dtype=np.bool_)
+        """Where members of each shape are by now."""
         self.one_by_one = bool(rules.conflicts or rules.quotas or rules.ordered)
         """Whether who sits down changes more for others than the room that there is."""
         self._conflict_codes = [conflict.codes[rows] for conflict in rules.conflicts]
@@ -75,6 +88,10 @@ class OpenNodes:
     def seat(self, position: int, place: int, copies: int) -> None:
         rules, row = self.rules, int(self.rows[place])
         self._free[:, place] -= copies * self._use[:, position]
+        if self._once and not self._met[position, place]:
+            self._met[position, place] = True
+            for room, amount in self._once[position]:
+                self._free[room, place] -= amount
         self._count_at(place)
         for conflict, codes in zip(rules.conflicts, self._conflict_codes, strict=True):
             if codes[place] >= 0:
@@ -112,6 +129,8 @@ class OpenNodes:
         for position, uses in enumerate(self._uses):
             if self.copies[position, place] > 0:
                 most = max(0, min((left[room] // use for room, use in uses), default=UNBOUNDED))
+                if self._once and not self._met[position, place]:
+                    most *= all(left[room] >= amount for room, amount in self._once[position])
                 self.copies[position, place] = most
                 if not most:
                     self._open[position, place] = False

@@ -31,6 +31,7 @@ from maitred.decide.limits import LimitKeeper
 from maitred.decide.maintenance.deciding import Maintenance
 from maitred.decide.maintenance.movers import LeavingUnit
 from maitred.decide.preemption.promises import Preemptor, Promises
+from maitred.decide.queues.overriding import settle_overrides
 from maitred.decide.queues.past_use import settle
 from maitred.decide.queues.turns import asked, branches_of, no_share
 from maitred.decide.ranks import RankOrder
@@ -215,6 +216,7 @@ class CycleRecord:
         self.promises = Promises(snapshot, self.context, now, self.room_kept_until)
         self.healing = heal(snapshot, policy, now, scope.scheduler)
         self.usage = settle(snapshot, policy, now)
+        self.overrides = settle_overrides(snapshot, now)
         self.limits = LimitKeeper(snapshot, policy, round(now.timestamp() * 1000))
         self.maintenance = Maintenance(snapshot, self.context, now, self.promises, scope.scheduler)
         self.spares = spare_nodes(self.trial, policy, self._lent_to)

@@ -71,7 +71,7 @@ class Verdicts:
         groups, promises = self.record.groups, self.record.promises
         verdicts = self._verdicts()
         warnings = {warning for group in groups for warning in group.view.group.warnings}
-        warnings.update(filter(None, [self.record.usage.warning]))
+        warnings.update(filter(None, [self.record.usage.warning, *self.record.overrides.warnings]))
         return Plan(
             binds=tuple(chain.from_iterable(self._binds(group, group.seated) for group in groups)),
             nominations=tuple(chain.from_iterable(self._binds(group, group.promised) for group in groups)),
@@ -83,6 +83,7 @@ class Verdicts:
             healing=self.record.healing.decisions,
             memory=self.record.healing.memory,
             usage=self.record.usage.memory,
+            overrides=self.record.overrides.memory,
             drains=tuple(self.record.maintenance.decisions()),
             taints=self.record.healing.taints,
             deadlines=self.record.limits.deadlines,
@@ -95,7 +96,8 @@ class Verdicts:
         healing, promises = self.record.healing.wake_at, self.record.promises.wake_at
         seated = (group.ask.account for group in self.record.groups if group.seated)
         limits = self.record.limits.wake_at(seated)
-        others = (promises, self.record.maintenance.wake_at, self.record.usage.wake_at, limits)
+        queues = (self.record.usage.wake_at, self.record.overrides.wake_at)
+        others = (promises, self.record.maintenance.wake_at, *queues, limits)
         times = [one for one in others if one is not None]
         times += [] if healing is None else [round(healing.timestamp() * 1000)]
         return not_before(min(times)) if times else None

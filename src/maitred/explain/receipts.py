@@ -53,6 +53,8 @@ def _sentence(evictions: Sequence[Eviction], parts: Sequence[str], reader: Audie
     lower = max(e.receipt.priority for e in evictions)
     budgets = sorted({budget for e in evictions for budget in e.receipt.budgets})
     beyond = [f"this is beyond what {_several(budgets)} allows"] if budgets else []
+    if first.receipt.override is not None:
+        beyond.append(f"an override lifts that group past its queue until {first.receipt.override.until}")
     if first.cause == MAINTENANCE:
         return f"evicted for maintenance, {first.receipt.rule}: {'; '.join([*parts, *beyond])}"
     preemptor = reader.group(first.preemptor)

@@ -7,6 +7,8 @@ from maitred.model.job import Job
 from maitred.model.kinds import row_of
 from maitred.model.node import Node
 from maitred.model.objects import Namespace, Object
+from maitred.model.overrides import API_GROUP
+from maitred.model.overrides import GROUPS as GROUPS_PLURAL
 from maitred.model.pod import Pod
 from maitred.model.priority import PriorityClass
 from maitred.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
@@ -55,5 +57,7 @@ PRIORITY_CLASSES = resource_of(PriorityClass)
 BUDGETS = resource_of(PodDisruptionBudget)
 JOBS = resource_of(Job)
 CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap")
+GROUPS = Resource(API_GROUP, "v1alpha1", GROUPS_PLURAL, "Group")
+"""No API server serves it: rights to it are rights to ask maitred for something about a group."""
 LEASES = Resource("coordination.k8s.io", "v1", "leases", "Lease")
 EVENTS = Resource("events.k8s.io", "v1", "events", "Event")

@@ -63,9 +63,12 @@ async def user_of(client: Client, token: str) -> User | None:
     return User(user.username, user.uid, user.groups, tuple(sorted(user.extra.items())))
 
 
-async def may(client: Client, user: User, verb: str, resource: Resource, namespace: str = "") -> bool:
-    """Whether they may do this in a namespace; without one, in all of them."""
+async def may(
+    client: Client, user: User, verb: str, resource: Resource, namespace: str = "", name: str = ""
+) -> bool:
+    """Whether they may do this in a namespace; without one, in all of them. With a name: to that object."""
     asked = {"verb": verb, "group": resource.group, "resource": resource.plural, "namespace": namespace}
+    asked |= {"name": name} if name else {}
     spec = {
         "user": user.name,
         "uid": user.uid,

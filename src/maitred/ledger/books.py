@@ -11,7 +11,15 @@ from maitred.explain.billing.device_buckets import DEAD, NOBODY, levels, nodes_w
 from maitred.explain.billing.losses import Loss, Times, lost_to_eviction, lost_to_failures
 from maitred.ledger.entries import LedgerEntry, UsageAccount, account_of, in_queue
 from maitred.ledger.meter import UsageMeter
-from maitred.ledger.records import Arrival, Event, Evicted, FailureNoted, Observation, VerdictChange
+from maitred.ledger.records import (
+    Arrival,
+    Event,
+    Evicted,
+    FailureNoted,
+    Observation,
+    OverrideNoted,
+    VerdictChange,
+)
 from maitred.ledger.register import Register
 
 
@@ -37,6 +45,8 @@ class Books:
                 self._register.turn(event, self._entry)
             case FailureNoted():
                 self._entry.failures.append(event)
+            case OverrideNoted():
+                self._entry.overrides.append(event)
             case Evicted():
                 self._entry.evictions.append(event)
                 if (loss := lost_to_eviction(event.eviction, event.at)) is not None:

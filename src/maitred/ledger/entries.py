@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from maitred.explain.billing.losses import Loss
 from maitred.ledger.meter import Reading
-from maitred.ledger.records import Arrival, Evicted, FailureNoted
+from maitred.ledger.records import Arrival, Evicted, FailureNoted, OverrideNoted
 from maitred.model.queues import QUEUE
 
 UNTOLD = frozenset(
@@ -106,6 +106,7 @@ class LedgerEntry:
     """When, and whether they finished."""
     evictions: list[Evicted] = field(default_factory=list)
     failures: list[FailureNoted] = field(default_factory=list)
+    overrides: list[OverrideNoted] = field(default_factory=list)
     losses: list[Loss] = field(default_factory=list)
     missing_since: int | None = None
     """Something could not be written down at that moment."""

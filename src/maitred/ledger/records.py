@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from maitred.cluster.news import PodEnd
 from maitred.cluster.snapshot import Snapshot
 from maitred.model.memory import Incident
+from maitred.model.overrides import Override
 from maitred.model.plan import Eviction, Verdict
 from maitred.model.policy import Policy
 
@@ -53,7 +54,16 @@ class FailureNoted:
     incident: Incident
 
 
-Event = Arrival | VerdictChange | Evicted | FailureNoted
+@dataclass(frozen=True, slots=True)
+class OverrideNoted:
+    """Somebody has lifted a group past its queue, or has ended that before its time. The latest counts."""
+
+    at: int
+    override: Override
+    ended: bool = False
+
+
+Event = Arrival | VerdictChange | Evicted | FailureNoted | OverrideNoted
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,12 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             incident text not null, primary key (grp, begun))""",
         "create index incidents_by_time on incidents (begun)",
     ),
+    (
+        """create table overrides (
+            grp text not null, granted bigint not null, until bigint not null, namespace text not null,
+            author text not null, reason text not null, primary key (grp, granted))""",
+        "create index overrides_by_end on overrides (until)",
+    ),
 )
 VERSION = len(MIGRATIONS)
 

@@ -15,6 +15,7 @@ from maitred.explain.billing.losses import Loss
 from maitred.ledger.connections import DatabaseConnection, LedgerError
 from maitred.ledger.entries import LedgerEntry, OpenGroup, UsageAccount
 from maitred.ledger.meter import DAY
+from maitred.ledger.records import OverrideNoted
 from maitred.model.memory import Incident
 
 NOBODYS = UsageAccount("")
@@ -126,6 +127,12 @@ class SingleWriter:
             "incident = excluded.incident",
             [_incident(one.incident) for one in entry.failures],
         )
+        connection.change_many(
+            "insert into overrides (grp, granted, until, namespace, author, reason) "
+            "values (?, ?, ?, ?, ?, ?) on conflict (grp, granted) do update set until = excluded.until, "
+            "author = excluded.author, reason = excluded.reason",
+            [_override(one) for one in entry.overrides],
+        )
 
     # -- usage -----------------------------------------------------------------------------------------
 
@@ -221,6 +228,13 @@ def _incident(one: Incident) -> tuple[str, int, int | None, int | None, str, str
     begun, ended = in_milliseconds(one.begun), None if one.ended is None else in_milliseconds(one.ended)
     cost = None if ended is None else one.devices * max(0, ended - begun)
     return one.group, begun, ended, cost, one.group.partition("/")[0], msgspec.json.encode(one).decode()
+
+
+def _override(noted: OverrideNoted) -> tuple[str, int, int, str, str, str]:
+    one, until = noted.override, in_milliseconds(noted.override.until)
+    until = min(until, noted.at) if noted.ended else until
+    namespace = one.group.partition("/")[0]
+    return one.group, in_milliseconds(one.granted), until, namespace, one.by, one.reason
 
 
 def in_milliseconds(moment: datetime) -> int:

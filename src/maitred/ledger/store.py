@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from maitred.explain.billing.document import Usage, Use
+from maitred.explain.billing.document import Usage, Use, UsedOverride
 from maitred.ledger.connections import DatabaseConnection, LedgerError, Purpose, Row, connect, is_file, named
 from maitred.ledger.meter import DAY
 from maitred.ledger.schema import prepare, version_of
@@ -25,6 +25,9 @@ MOST_EVICTIONS = 2_000
 """That a History has: the latest."""
 
 SCHEDULED = "Scheduled"
+LIFTED = '%"override":{%'
+"""What is in the text of an eviction for a group that was lifted past its queue."""
+HOUR = 3_600_000
 
 
 class Ledger:
@@ -100,6 +103,7 @@ class Ledger:
             [[observed]] = connection.rows(
                 "select coalesce(sum(amount), 0) from observed where day >= ? and day < ?", days
             )
+            lifted = _overrides(connection, first_day * DAY, end_day * DAY)
         labels = {number: json.loads(text) for number, (_, text) in accounts.items()}
         return Usage(
             uses=tuple(
@@ -108,6 +112,7 @@ class Ledger:
             ),
             capacity={(resource, model): int(amount) for resource, model, amount in capacity},
             observed=int(observed),
+            overrides=lifted,
         )
 
     # -- history ---------------------------------------------------------------------------------------
@@ -156,6 +161,7 @@ class Ledger:
             connection.change("delete from parties where ended < ?", [then])
             connection.change("delete from evictions where at < ?", [then])
             connection.change("delete from incidents where ended < ?", [then])
+            connection.change("delete from overrides where until < ?", [then])
             connection.change("update book set since = ? where id = 1 and since < ?", [then, then])
 
 
@@ -197,6 +203,28 @@ def _read(connection: DatabaseConnection, state: Row) -> LedgerContents:
         turns=turns,
         evictions=[PastEviction(at / 1000, _eviction(text)) for at, text in reversed(evictions)],
     )
+
+
+def _overrides(connection: DatabaseConnection, since: int, until: int) -> tuple[UsedOverride, ...]:
+    """Those that were in force in this time, with who left for them in it."""
+    rows = connection.rows(
+        "select grp, granted, until, author, reason from overrides where granted < ? and until >= ? "
+        "order by granted, grp",
+        [until, since],
+    )
+    evictions = rows and connection.rows(
+        "select at, eviction from evictions where at >= ? and at < ? and eviction like ?",
+        [since, until, LIFTED],
+    )
+    paid = [(at, _eviction(text)) for at, text in evictions]
+    return tuple(_used(row, paid) for row in rows)
+
+
+def _used(row: Row, paid: Sequence[tuple[int, Eviction]]) -> UsedOverride:
+    group, granted, until, by, reason = row
+    own = [one for at, one in paid if one.preemptor == group and granted <= at < until]
+    lost = sum(one.receipt.work_lost_device_hours for one in own)
+    return UsedOverride(group, by, reason, granted, until, len(own), round(lost * HOUR))
 
 
 def milliseconds(moment: datetime) -> int:

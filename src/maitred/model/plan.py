@@ -9,6 +9,7 @@ from maitred.model.drain import DrainProgress
 from maitred.model.healing import FailureRule
 from maitred.model.memory import HealthMemory
 from maitred.model.meta import Lean
+from maitred.model.overrides import OverrideMemory, OverrideNote
 from maitred.model.policy import API_VERSION
 from maitred.model.usage import UsageMemory
 from maitred.model.words import counted
@@ -84,6 +85,8 @@ class Receipt(Record, frozen=True):
     toll: Toll
     """Of all who leave for the same group."""
     alternatives: tuple[Alternative, ...] = ()
+    override: OverrideNote | None = None
+    """Who has lifted the group that it leaves for past the turn and the limits of its queue, if anybody."""
 
 
 EvictionCause = Literal["Preemption", "Reclaim", "Maintenance"]
@@ -288,6 +291,8 @@ class Plan(Record, frozen=True):
     """What is to be remembered of failures from now on; None if nothing of that has changed."""
     usage: UsageMemory | None = None
     """What is to be remembered of what queues use; None if nothing of that is to be written down."""
+    overrides: OverrideMemory | None = None
+    """Those that are not over yet, if any is over by now; else None."""
     taints: tuple[NodeTaint, ...] = ()
     """Lemons to taint, and nodes that are none any more."""
     drains: tuple[DrainDecision, ...] = ()

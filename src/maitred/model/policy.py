@@ -183,7 +183,16 @@ OrderRule = Literal["priority", "fair-share", "age", "name"]
 LAST_RULES: tuple[OrderRule, ...] = ("age", "name")
 AnyOrder = Order | tuple[OrderRule, ...]
 Rule = Literal[
-    "entitled", "priority", "rotation", "promised", "waited", "fair-share", "measure", "age", "name"
+    "entitled",
+    "priority",
+    "rotation",
+    "promised",
+    "override",
+    "waited",
+    "fair-share",
+    "measure",
+    "age",
+    "name",
 ]
 """The rules by which one group goes before another, in the order in which `decide.agenda` looks at them;
 where the policy says so, age comes before fair share."""

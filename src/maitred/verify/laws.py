@@ -21,6 +21,7 @@ from .need import judge_need
 from .nominations import judge_nominations
 from .objects import Node
 from .order import stuck
+from .overrides import judge_overrides
 from .pods import Pod
 from .reading import read_case
 from .receipts import judge_receipts
@@ -68,6 +69,7 @@ def verify(
         *judge_spares(case),
         *judge_rights(case),
         *judge_usage(case),
+        *judge_overrides(case),
         *judge_deadlines(case),
         *judge_askers(case),
     }

@@ -14,6 +14,7 @@ from .claimed import ClaimedDevices
 from .groups import Group
 from .impossible import stays
 from .models import judge_models
+from .overrides import Lifts, judge_notes
 from .payers import Account, account_of
 from .pods import Pod
 from .priorities import standing
@@ -30,6 +31,7 @@ def judge_rights(case: Case) -> Iterator[Breach]:
     books = Books(case)
     yield from _judge_accounts(books)
     yield from _judge_limits(books)
+    yield from judge_notes(case, books.lifts)
     yield from judge_models(case)
     for eviction in case.evictions:
         for fault in _faults(books, eviction):
@@ -56,6 +58,7 @@ class Books:
         self._above = {name: frozenset(self.rights.chain(name)) for name in self.rights.queues}
         seats = (pod for pod, _ in (*case.binds, *case.nominations))
         self.claims = ClaimedDevices(case.cluster, self.rights.resources, seats, self.account)
+        self.lifts = Lifts(case, self.claims)
 
     def account(self, pod: Pod) -> Account | None:
         """None for pods that are in no queue: of other schedulers, of their nodes, and of queues that do not
@@ -206,9 +209,17 @@ def _judge_accounts(books: Books) -> Iterator[Breach]:
 
 
 def _judge_limits(books: Books) -> Iterator[Breach]:
-    """With what is bound beside all that is there, and with what is promised beside all that stays."""
-    case = books.case
-    ways = ((case.binds, books.holding), (case.nominations, [*books.staying, *case.binds]))
+    """With what is bound beside all that is there, and with what is promised beside all that stays. Groups
+    that an override lifts are not held to these limits. They may have had their turn after the others, so
+    what they get is counted from the next decision on."""
+    case, lifted = books.case, books.lifts
+
+    def held_to(seats: Sequence[Bind]) -> list[Bind]:
+        return [seat for seat in seats if lifted.of(case.group_of[seat[0].key]) is None]
+
+    binds = held_to(case.binds) if lifted.now else case.binds
+    promised = held_to(case.nominations) if lifted.now else case.nominations
+    ways = ((binds, books.holding), (promised, [*books.staying, *binds]))
     found = dict[Breach, None]()
     for new, before in ways:
         for name, rule in books.rights.queues.items():

@@ -12,6 +12,7 @@ from typing import Any
 import aiohttp
 
 from maitred.cli.manifest import objects as installed
+from maitred.controllers.answers.orders import OrderBox, OrderDesk
 from maitred.controllers.answers.question_queue import QuestionQueue
 from maitred.controllers.answers.replica import View
 from maitred.controllers.answers.routes import ROUTES
@@ -67,8 +68,14 @@ class House:
     view: View | None
     """None: this scheduler does not lead."""
     http: aiohttp.ClientSession = field(repr=False)
+    orders: OrderBox = field(default_factory=OrderBox)
+    desk: OrderDesk = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.desk = OrderDesk(self.orders.put)
 
     async def known(self, question_queue: QuestionQueue) -> View | None:
+        self.desk.settle(self.orders.outcomes())
         return self.view
 
     async def ask(
@@ -112,7 +119,8 @@ async def house(host: str = "127.0.0.1") -> AsyncIterator[House]:
         found = House(0, tokens, server, admin, View(state, {}, Policy(), None), http)
         [listener] = bound_to(f"{host}:0", "--answers")
         found.port = stack.enter_context(closing(listener)).getsockname()[1]
-        await stack.enter_async_context(serving_answers([listener], Service(own, found.known), ROUTES))
+        service = Service(own, found.known, desk=found.desk)
+        await stack.enter_async_context(serving_answers([listener], service, ROUTES))
         yield found
 
 

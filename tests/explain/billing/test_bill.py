@@ -21,7 +21,7 @@ from maitred.explain.billing.bill import (
     read_month,
     shared_out,
 )
-from maitred.explain.billing.document import Bill, Usage, Use
+from maitred.explain.billing.document import Bill, Usage, Use, UsedOverride
 from maitred.explain.billing.tables import bill_csv, bill_lines
 from maitred.explain.redaction.usage import usage_as_seen_by
 from maitred.model.manifest import InputError
@@ -189,6 +189,22 @@ def test_as_a_table() -> None:
     ]
     assert shown[-1] == "The rows add up to the capacity in the observed time: 100.00 device-hours."
     assert all(len(line) <= 100 for line in shown[:-2])
+
+
+def test_overrides_are_in_it_with_what_others_paid_for_them() -> None:
+    """What was lost is in the rows of those who lost it already."""
+    start = round(datetime(2026, 11, 3, tzinfo=UTC).timestamp() * 1000)
+    lifted = UsedOverride("red/demo", "ann", "the board", start, start + HOUR, 2, round(1.5 * HOUR))
+    waited = UsedOverride("blue/eval", "bob", "the paper", start, start + HOUR, 0, 0)
+    found = made(usage=msgspec.structs.replace(USAGE, overrides=(lifted, waited)))
+    assert rows(found) == rows(made())
+    one = found.overrides[0]
+    assert (one.granted, one.until) == ("2026-11-03T00:00:00Z", "2026-11-03T01:00:00Z")
+    shown = [line.plain.split() for line in bill_lines(found, 120)]
+    head = shown.index(["LIFTED", "FROM", "UNTIL", "BY", "EVICTED", "LOST", "REASON"])
+    times = ["2026-11-03T00:00:00Z", "2026-11-03T01:00:00Z"]
+    assert shown[head + 1] == ["red/demo", *times, "ann", "2", "pods", "1.5", "h", "the", "board"]
+    assert shown[head + 2] == ["blue/eval", *times, "bob", "-", "-", "the", "paper"]
 
 
 def test_an_empty_bill_as_a_table() -> None:

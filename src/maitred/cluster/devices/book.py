@@ -24,6 +24,7 @@ from maitred.cluster.devices.menus import (
     sight_of,
     wide_devices,
 )
+from maitred.cluster.devices.needs import UNLIMITED
 from maitred.cluster.devices.pools import DevicePool, PooledDevice
 from maitred.cluster.devices.requests import DeviceAsk, Program, program_of
 from maitred.cluster.devices.usages import joined, places, usage_of
@@ -303,6 +304,21 @@ class Book:
             countable &= not (bits >> number & 1 and device.is_shared)
         return min(most, bits.bit_count() // fewest) if countable and fewest else most
 
+    def left_for(self, row: int, specs: Specs, lifted: bool) -> int:
+        """How many devices suit any of these claims, or of those that are promised some here, less what the
+        latter take at least. Where devices are shared, there is no such number."""
+        demands = self.demands(row)
+        every = sorted({*specs, *demands})
+        key = ("left", specs, tuple(sorted(demands.items())), self._scene_key(row, every, lifted))
+        known = self.inventory.findings.most
+        if key not in known:
+            promised = sum(program_of(spec, self.inventory).fewest * count for spec, count in demands.items())
+            scene = Scene(self, (row,), lifted, with_wide=bool(self._reach(row)[0]))
+            free = scene.free_for(every)
+            known[key] = UNLIMITED if free is None else max(0, free - promised)
+        found: int = known[key]
+        return found
+
     # -- devices for claims ----------------------------------------------------------------------------
 
     def answer(self, row: int, claims: Counter[bytes], lifted: bool = False) -> Answer:
@@ -442,6 +458,20 @@ class Scene:
         if found.exhausted and self._book.worth:  # in another order it may be found sooner
             return allocate(self.offer, self._usage, ready)
         return found
+
+    def free_for(self, specs: Iterable[bytes]) -> int | None:
+        """How many devices suit any of these claims and are not taken; None where several may have one."""
+        bits = 0
+        for spec in specs:
+            claim = self.claimed(spec, self._rows)
+            if any(ask.is_admin for ask in claim.program.asks):
+                return None
+            for suiting in claim.suiting:
+                bits |= suiting
+        suit = [number for number in range(len(self.offer.devices)) if bits >> number & 1]
+        if any(self.offer.devices[number].is_shared for number in suit):
+            return None
+        return len(set(suit) - self._usage.taken)
 
     def uses(self, ask: DeviceAsk, suiting: int) -> int:
         """How many devices, or shares of them, a request could have of these, if nobody else took any."""

@@ -17,7 +17,7 @@ from maitred.cluster.device_models import models_told
 from maitred.cluster.devices.needs import ClaimNeed
 from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Codes, Ints, NodeView
-from maitred.cluster.queues.claimed import ClaimCounter, HeldDevices, shared_needs
+from maitred.cluster.queues.claimed import ClaimCounter, DevicesByClaims, shared_needs
 from maitred.cluster.queues.tree import TOP, Bounds, QueueTree
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.model.needs import Needs
@@ -207,7 +207,7 @@ class QueueBook:
         return tuple((claim, amounts) for claim, amounts in found if amounts.any())
 
     @cached_property
-    def held(self) -> HeldDevices | None:
+    def held(self) -> DevicesByClaims | None:
         """Devices that pods on nodes have by claims."""
         shapes = self.snapshot.shapes if self.snapshot.allocated.held else ()
         needs = (need for shape in shapes for need in shape.devices if need.allocated and need.claim)

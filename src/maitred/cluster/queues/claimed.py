@@ -25,7 +25,7 @@ from maitred.model.needs import Needs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SharedDevices:
+class DevicesInCommon:
     """What bound pods have by a claim that several may share."""
 
     users: Rows
@@ -36,10 +36,10 @@ class SharedDevices:
 
 
 @dataclass(frozen=True, eq=False)
-class HeldDevices:
+class DevicesByClaims:
     own: Ints
     """What each bound pod has by claims that nobody else uses, of every resource that counts."""
-    shared: Mapping[str, SharedDevices]
+    shared: Mapping[str, DevicesInCommon]
 
     @cached_property
     def by_pod(self) -> Ints:
@@ -139,7 +139,7 @@ class ClaimCounter:
 
     # -- what bound pods have --------------------------------------------------------------------------
 
-    def held(self, named: frozenset[str]) -> HeldDevices | None:
+    def held(self, named: frozenset[str]) -> DevicesByClaims | None:
         """None if nobody has devices that count. `named` are allocated claims that pods name which wait."""
         snapshot, bound = self.snapshot, self.snapshot.bound
         kinds = {held for held in set(snapshot.allocated.held.values()) if self._by_class(held).any()}
@@ -149,7 +149,7 @@ class ClaimCounter:
         if not counting:
             return None
         own = np.zeros((len(bound.node), len(self.resources)), dtype=np.int64)
-        shared = dict[str, SharedDevices]()
+        shared = dict[str, DevicesInCommon]()
         for claim, users, others in claim_users(snapshot, bound):
             if claim not in counting or not users:
                 continue
@@ -158,9 +158,9 @@ class ClaimCounter:
                 own[next(iter(users))] += amounts
             else:
                 places = np.array(sorted(users), dtype=np.intp)
-                shared[claim] = SharedDevices(places, _payer(snapshot, claim, users), amounts)
+                shared[claim] = DevicesInCommon(places, _payer(snapshot, claim, users), amounts)
         own = np.maximum(own - self._made(bound), 0)
-        return HeldDevices(own, shared)
+        return DevicesByClaims(own, shared)
 
     def _made(self, bound: BoundPods) -> Ints:
         """What pods have by the claims that were made for what they request: that counts already."""

@@ -1,6 +1,7 @@
 """Devices that are asked for by resource claims: nodes have so many that suit, and claims share some."""
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -229,6 +230,9 @@ class DeviceSupply(Supply):
             fit.sure_up_to = min(fit.sure_up_to, sure_up_to)
         self._tie(shapes, fit)
         seeking = [sought for sought in by_claims if sought.specs]
+        if len({(one.own, one.shared) for one in seeking}) > 1:
+            members = {position: one for one in seeking for position in by_claims[one]}
+            fit.rooms.append(self._room_of_all(members, len(shapes), lifted, others_may_help))
         entangled = any(self.book.is_wide(spec) for sought in seeking for spec in sought.specs)
         if not lifted and not others_may_help and (len(seeking) > 1 or entangled):
             fit.sure = False
@@ -313,6 +317,40 @@ class DeviceSupply(Supply):
                 sure_up_to = min(sure_up_to, most.copies)
         copies: Ints = found[numbers]
         return copies, sure_up_to
+
+    def _room_of_all(
+        self, members: Mapping[int, SoughtClaims], shapes: int, lifted: bool, others_may_help: bool
+    ) -> Room:
+        """Members with different claims take devices from each other: one by one, each of them would fit on a
+        node that others have filled."""
+        book, meter, inventory = self.book, self.load.meter, self.load.snapshot.inventory
+        own = {position: one.own for position, one in members.items()}
+        users = Counter(name for one in members.values() for name, _ in one.shared)
+        shared = {
+            position: tuple(
+                spec
+                for name, spec in one.shared
+                if users[name] == 1 and name not in book.shared and not book.is_wide(spec)
+            )
+            for position, one in members.items()
+        }
+        specs = tuple(sorted({spec for each in (*own.values(), *shared.values()) for spec in each}))
+        numbers, firsts = book.states(specs)
+        found = np.full(len(firsts), PLENTY, dtype=np.int64)
+        for state, row in enumerate(firsts):
+            if meter.over:
+                break
+            meter.take(LOOKS * len(specs))
+            found[state] = book.left_for(row, specs, lifted)
+        free: Ints = found[numbers]
+        if others_may_help:
+            free = np.where(_not_there(self.load), PLENTY, free)
+        least = {spec: min(program_of(spec, inventory).fewest, MOST_DEVICES + 1) for spec in specs}
+        use, once = (
+            tuple(sum(least[spec] for spec in by.get(place, ())) for place in range(shapes))
+            for by in (own, shared)
+        )
+        return Room(free, use, once)
 
     def _preferred(self, sought: SoughtClaims, count: int) -> SoughtClaims:
         """The same with so many alternatives of every request. A claim that costs too much with all of them

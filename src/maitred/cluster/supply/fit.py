@@ -20,6 +20,9 @@ class Room:
     free: Ints
     use: tuple[int, ...]
     """How much a member of each shape takes."""
+    once: tuple[int, ...] = ()
+    """What members of each shape that sit on one node take together beside that, by a claim that they share.
+    Only seating one by one minds it."""
 
 
 @dataclass(frozen=True, slots=True)

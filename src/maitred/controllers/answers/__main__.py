@@ -1,7 +1,8 @@
 """The process that answers. `maitred scheduler` and `maitred up` start it.
 
 Its arguments are numbers of files that it is given: the channel to the scheduling process, and the sockets
-that listen. It writes nothing to the API server but reviews of those who ask.
+that listen. It writes nothing to the API server but reviews of those who ask: orders go to the scheduling
+process.
 """
 
 import asyncio
@@ -15,8 +16,9 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from maitred.controllers.answers.channel import LONGEST_LINE, Config, LogToThem, Theirs
+from maitred.controllers.answers.channel import LONGEST_LINE, Config, LogToThem, Said, Theirs
 from maitred.controllers.answers.follower import StateFollower
+from maitred.controllers.answers.orders import OrderDesk
 from maitred.controllers.answers.question_queue import QuestionQueue
 from maitred.controllers.answers.routes import ROUTES
 from maitred.controllers.answers.service import Service
@@ -86,11 +88,13 @@ async def live(line: socket.socket, sockets: Sequence[socket.socket]) -> None:
 async def answer(
     client: Client, channel: Theirs, sockets: Sequence[socket.socket], config: Config, stop: asyncio.Event
 ) -> None:
-    question_queue, follower = QuestionQueue(stuck=give_up), StateFollower(channel.news, settle_in)
-    service = Service(client, follower.view, question_queue=question_queue)
+    desk = OrderDesk(lambda order: channel.say(Said(order=order)))
+    question_queue = QuestionQueue(stuck=give_up)
+    follower = StateFollower(channel.news, settle_in, desk.settle)
+    service = Service(client, follower.view, question_queue=question_queue, desk=desk)
     if config.ledger is not None:
         keeping = Keeping(Ledger(config.ledger), config.ledger_days)
-        service = Service(client, follower.view, keeping.history, keeping.usage, question_queue)
+        service = Service(client, follower.view, keeping.history, keeping.usage, question_queue, desk)
     async with serving_answers(sockets, service, ROUTES):
         following = asyncio.create_task(follower.run(question_queue))
         ends = [asyncio.create_task(event.wait()) for event in (stop, channel.is_over)]

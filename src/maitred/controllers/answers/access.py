@@ -14,7 +14,7 @@ from maitred.controllers.answers.refusals import RefusedError
 from maitred.kube.answers import TOKEN_HEADER, Reason
 from maitred.kube.client import Client
 from maitred.kube.errors import KubeError
-from maitred.kube.resources import PODS
+from maitred.kube.resources import GROUPS, PODS
 from maitred.kube.reviews import User, may, user_of
 
 REMEMBERED_SECONDS = 10.0
@@ -92,6 +92,15 @@ class AccessCheck:
                     Reason.NOT_YOURS,
                     f"you may not list pods in namespace {namespace}, so you get no answer about it",
                 )
+
+    async def allow(self, user: User, verb: str, namespace: str, name: str) -> None:
+        """To change anything takes a right of its own, which is asked for each time."""
+        if not await self._asked(may(self._client, user, verb, GROUPS, namespace, name)):
+            raise RefusedError(
+                Reason.NOT_YOURS,
+                f"you may not {verb} groups in namespace {namespace}: that takes the verb {verb} on "
+                f"{GROUPS} there, which a Role can allow (docs/override.md#who-may)",
+            )
 
     async def sight(self, user: User, namespaces: Iterable[str]) -> Collection[str] | None:
         """Those of the namespaces that a user may look into; None for all there are."""

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from maitred.controllers.answers.orders import OrderBox, OrderOutcome
 from maitred.controllers.recording.change_lines import LEAVING, ChangeLines, Subject
 from maitred.model.policy import Policy
 
@@ -26,15 +27,16 @@ class Update(msgspec.Struct, frozen=True):
     lines: tuple[bytes, ...] = ()
     group_api: bool | None = None
     """Whether the API server has PodGroups."""
-
-
-STANDING_BY = Update(leading=False)
+    done: tuple[OrderOutcome, ...] = ()
+    """What has become of orders."""
 
 
 class Backlog:
     """On the event loop alone, for one listener."""
 
     def __init__(self) -> None:
+        self.orders = OrderBox()
+        """What the listener orders."""
         self._chronicle: ChangeLines | None = None
         self._policy: Callable[[], Policy] = Policy
         self._scheduler: str | None = None
@@ -74,10 +76,11 @@ class Backlog:
 
     def update(self) -> Update:
         if self._chronicle is None:
-            return STANDING_BY
+            return Update(leading=False, done=self.orders.outcomes())
         unsaid, self._unsaid = self._unsaid, {}
         policy = self._policy()
         news = None if policy is self._said_policy else policy
         self._said_policy = policy
         lines = self._chronicle.lines() if unsaid is None else unsaid.values()
-        return Update(True, unsaid is None, self._scheduler, news, tuple(lines), self._group_api)
+        done = self.orders.outcomes()
+        return Update(True, unsaid is None, self._scheduler, news, tuple(lines), self._group_api, done)

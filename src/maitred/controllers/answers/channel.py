@@ -2,7 +2,7 @@
 
 The one that answers asks for news and passes on its log lines, as lines of JSON. The one that schedules sends
 what the other is configured by, and then news, in frames. All that it reads are those few fields: whatever
-people post is read on the other side.
+people post is read on the other side, also the orders that come of it.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ from typing import TypeVar
 import msgspec
 
 from maitred.controllers.answers.backlog import Update
+from maitred.controllers.answers.orders import OrderOutcome, OverrideOrder
 from maitred.model.policy import Policy
 
 T = TypeVar("T")
@@ -41,16 +42,18 @@ class UpdateHead(msgspec.Struct, frozen=True):
     scheduler: str | None
     policy: Policy | None
     frames: int
+    done: tuple[OrderOutcome, ...] = ()
 
 
 class Said(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A line of the process that answers: it wants news, or it logs something."""
+    """A line of the process that answers: it wants news, it logs something, or it passes on an order."""
 
     wants: bool = False
     afresh: bool = False
     level: int = 0
     logger: str = ""
     message: str = ""
+    order: OverrideOrder | None = None
 
 
 def in_frames(lines: Sequence[bytes]) -> Iterator[bytes]:
@@ -84,7 +87,9 @@ class Ours:
 
     async def tell(self, update: Update) -> None:
         frames = list(in_frames(update.lines))
-        head = UpdateHead(update.leading, update.afresh, update.scheduler, update.policy, len(frames))
+        head = UpdateHead(
+            update.leading, update.afresh, update.scheduler, update.policy, len(frames), update.done
+        )
         await self._send(msgspec.json.encode(head))
         for frame in frames:
             await self._send(frame)
@@ -113,7 +118,7 @@ class Theirs:
         self.say(Said(wants=True, afresh=afresh))
         head = msgspec.json.decode(await self._frame(), type=UpdateHead)
         lines = [line for _ in range(head.frames) for line in (await self._frame()).split(b"\n")]
-        return Update(head.leading, head.afresh, head.scheduler, head.policy, tuple(lines))
+        return Update(head.leading, head.afresh, head.scheduler, head.policy, tuple(lines), done=head.done)
 
     def say(self, what: Said) -> None:
         if not self._writer.is_closing():

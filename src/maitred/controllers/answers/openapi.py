@@ -66,7 +66,7 @@ def operation(route: Route, named: dict[type, Any]) -> dict[str, Any]:
     reasons = (*ALWAYS, Reason.TOO_LARGE) if route.body is not None else ALWAYS
     answers = [named[one] for one in route.answers]
     found: dict[str, Any] = {
-        "operationId": f"{route.method.lower()}-{route.path.partition('/')[0]}",
+        "operationId": "-".join((route.method.lower(), *named_parts(route.path))),
         "summary": route.words,
         "parameters": [parameter(one) for one in route.parameters],
         "responses": {
@@ -77,6 +77,10 @@ def operation(route: Route, named: dict[type, Any]) -> dict[str, Any]:
     if route.body is not None:
         found["requestBody"] = {"required": True, "content": {JSON: {"schema": named[route.body]}}}
     return found
+
+
+def named_parts(path: str) -> list[str]:
+    return [part for part in path.split("/") if not part.startswith("{")]
 
 
 def parameter(one: Parameter) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from maitred.controllers.answers.orders import OverrideOrder
 from maitred.controllers.answers.refusals import RefusedError
 from maitred.explain.billing.document import Usage
 from maitred.explain.health.answer import FleetHealth
@@ -40,6 +41,8 @@ class CheckedQuestion:
 
     values: Mapping[str, str]
     supposition: Supposition | None = None
+    wish: Any = None
+    """What was posted, where that is an order."""
 
     @property
     def namespaces(self) -> list[str]:
@@ -65,6 +68,8 @@ class AnswerContext:
     """Of what the visitor may see, where the route asks for it."""
     namespaces: Collection[str] | None = None
     """Those that the visitor may look into; None for all there are."""
+    user: str = ""
+    """Who asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +87,10 @@ class Route:
     """In a thread: whether it is to be seen how the pods of the namespace are doing."""
     surveys: bool = False
     """Whether it is to be seen how all nodes and pods are doing."""
+    verb: str = ""
+    """The right that it takes on the named group. Then it changes something: `order` says what."""
+    order: Callable[[AnswerContext], OverrideOrder] | None = None
+    """In a thread, from names as they are. The answer is worked out once that has been carried out."""
     misses: Reason = Reason.UNKNOWN_NAME
     """What it means when `work` refuses its input."""
 

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import msgspec
 
+from maitred.controllers.answers.orders import OverrideOrder, new_id
 from maitred.controllers.answers.route import LABEL, NAME, AnswerContext, Name, Namespace, Parameter, Route
 from maitred.explain.billing.bill import bill, read_month
 from maitred.explain.billing.document import Bill
@@ -12,6 +13,8 @@ from maitred.explain.capacity.document import Capacity
 from maitred.explain.group_verdicts import GroupVerdicts, group_verdicts
 from maitred.explain.health.answer import FleetHealth
 from maitred.explain.health.naming import about
+from maitred.explain.overriding.answer import OverrideDone, OverrideEnd, OverrideList, OverrideWish
+from maitred.explain.overriding.asking import ending_of, override_of, overrides, state_of
 from maitred.explain.proposal.answer import Proposals
 from maitred.explain.proposal.propose import proposals
 from maitred.explain.proposal.supposition import Request
@@ -24,6 +27,8 @@ from maitred.explain.why.names import Meant, Names, find
 from maitred.explain.why.why import why_named
 from maitred.kube.answers import Reason
 from maitred.model.manifest import InputError
+from maitred.model.overrides import VERB as OVERRIDE
+from maitred.model.overrides import Override
 
 ONE_OF_THEM = LABEL.strip("^$")
 NAMESPACES = rf"^{ONE_OF_THEM}(,{ONE_OF_THEM})*$"
@@ -108,7 +113,47 @@ def answer_bill(asked: AnswerContext) -> Bill:
     return bill(asked.used(month.first_day, month.end_day), by, situation.policy, month, situation.now)
 
 
+def answer_overrides(asked: AnswerContext) -> OverrideList:
+    return overrides(asked.situation, asked.namespaces)
+
+
+def override_ordered(asked: AnswerContext) -> Override:
+    values, wish = asked.question.values, asked.question.wish
+    kind = kind_in(asked, "kind")
+    return override_of(asked.situation, values["name"], values["namespace"], kind, wish, asked.user)
+
+
+def order_override(asked: AnswerContext) -> OverrideOrder:
+    return OverrideOrder(new_id(), grant=override_ordered(asked))
+
+
+def answer_override(asked: AnswerContext) -> OverrideDone:
+    override = override_ordered(asked)
+    view = Names(asked.situation.snapshot).views.get(override.group)
+    return OverrideDone(group=override.group, override=state_of(override, view, asked.situation))
+
+
+def order_end(asked: AnswerContext) -> OverrideOrder:
+    return OverrideOrder(new_id(), end=ended_group(asked), by=asked.user)
+
+
+def ended_group(asked: AnswerContext) -> str:
+    values = asked.question.values
+    return ending_of(asked.situation, values["name"], values["namespace"], kind_in(asked, "kind"))
+
+
+def answer_end(asked: AnswerContext) -> OverrideDone:
+    return OverrideDone(group=ended_group(asked), ended=True)
+
+
 NAMESPACE = Parameter("namespace", "path", Namespace, "You must be allowed to list pods there.")
+NAMED = (
+    Parameter(
+        "namespace", "path", Namespace, "You must be allowed the verb override on groups.maitred.dev there."
+    ),
+    Parameter("name", "path", Name, "Name of a group, of a pod, or of an object that creates pods."),
+    Parameter("kind", "query", Kind, "Kind of the named object. Default: any kind."),
+)
 ROUTES = (
     Route(
         "why/{namespace}/{name}",
@@ -178,6 +223,34 @@ ROUTES = (
         "The verdict of every group that waits, and what is in its way.",
         (GroupVerdicts,),
         answer_groups,
+    ),
+    Route(
+        "overrides",
+        "Groups that somebody has lifted past the turn and the limits of their queues.",
+        (OverrideList,),
+        answer_overrides,
+    ),
+    Route(
+        "overrides/{namespace}/{name}",
+        "Lift a group that waits past the turn and the limits of its queue.",
+        (OverrideDone,),
+        answer_override,
+        NAMED,
+        body=OverrideWish,
+        verb=OVERRIDE,
+        order=order_override,
+        misses=Reason.BAD_QUESTION,
+    ),
+    Route(
+        "overrides/{namespace}/{name}/end",
+        "End the override of a group.",
+        (OverrideDone,),
+        answer_end,
+        NAMED,
+        body=OverrideEnd,
+        verb=OVERRIDE,
+        order=order_end,
+        misses=Reason.BAD_QUESTION,
     ),
     Route(
         "bill",

@@ -6,13 +6,14 @@ from collections.abc import Awaitable, Callable, Collection, Hashable, Iterator,
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.supposing import supposing
 from maitred.controllers.answers.access import AccessCheck
+from maitred.controllers.answers.orders import STANDBY, OrderDesk, OverrideOrder
 from maitred.controllers.answers.question_queue import QuestionQueue
 from maitred.controllers.answers.refusals import RefusedError
 from maitred.controllers.answers.replica import View
@@ -115,7 +116,10 @@ class Service:
         past: Past = nothing_remembered,
         used: Used = nothing_known,
         question_queue: QuestionQueue | None = None,
+        desk: OrderDesk | None = None,
     ) -> None:
+        """Without a `desk` nothing can be changed."""
+        self._desk = desk
         self._client = client
         self._source = source
         self._past = past
@@ -142,6 +146,8 @@ class Service:
         """
         question = CheckedQuestion(values)
         async with self._question_queue.seat(user, route.body is not None):
+            if route.order is not None:
+                return await self._carried_out(route, question, user, read)
             await self._access.admit(user, question.namespaces)
             if route.body is not None:
                 await self._view()
@@ -161,6 +167,27 @@ class Service:
         if route.surveys:
             whole = await self._survey(user, view, inputs)
             asked = replace(asked, health=health_as_seen_by(whole, mine))
+        return await self._work(user, partial(worked_out, route, asked))
+
+    async def _carried_out(
+        self, route: Route, question: CheckedQuestion, user: User, read: Callable[[], Awaitable[bytes]]
+    ) -> bytes:
+        """An order, from those who have the right to give it. They may know the group, so nothing is hidden;
+        the answer has nothing else."""
+        assert route.order is not None
+        values = question.values
+        await self._access.allow(user, route.verb, values["namespace"], values["name"])
+        view = await self._view()
+        if self._desk is None:
+            raise RefusedError(Reason.NOT_LEADING, STANDBY)
+        question = replace(question, wish=read_wish(route, await read()))
+        inputs = await self._question_queue.work(user, partial(inputs_for, view, question), whole=True)
+        whole = Situation(inputs.snapshot, view.policy, inputs.now, view.scheduler)
+        asked = AnswerContext(whole, question, self._used, user=user.name)
+        order = await self._work(user, partial(ordered, route, asked))
+        if order.name != values["name"]:  # a right to the one name is none to the other
+            await self._access.allow(user, route.verb, values["namespace"], order.name)
+        await self._desk.place(order, self._view)
         return await self._work(user, partial(worked_out, route, asked))
 
     async def _view(self) -> View:
@@ -228,6 +255,22 @@ def read_posted(body: bytes, namespaces: Collection[str]) -> Supposition:
             )
             raise RefusedError(Reason.BAD_QUESTION, what)
     return supposition
+
+
+def read_wish(route: Route, body: bytes) -> Any:
+    assert route.body is not None, "an order is posted"
+    try:
+        return msgspec.json.decode(body, type=route.body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+        raise RefusedError(Reason.BAD_QUESTION, f"what was posted cannot be read: {problem}") from None
+
+
+def ordered(route: Route, asked: AnswerContext) -> OverrideOrder:
+    assert route.order is not None
+    try:
+        return route.order(asked)
+    except InputError as problem:
+        raise RefusedError(route.misses, str(problem)) from None
 
 
 def inputs_for(view: View, question: CheckedQuestion) -> AnswerInputs:

@@ -100,7 +100,9 @@ async def serve(channel: Ours, backlog: Backlog, config: Config) -> None:
             said = await channel.heard()
         if said is None:
             return
-        if said.wants:
+        if said.order is not None:
+            backlog.orders.put(said.order)
+        elif said.wants:
             if said.afresh:
                 backlog.start_over()
             async with asyncio.timeout(SILENT_SECONDS):

@@ -23,6 +23,7 @@ from maitred.controllers.healing.part import HealingPart
 from maitred.controllers.health import ProcessHealth
 from maitred.controllers.limits import LimitPart
 from maitred.controllers.maintenance.part import MaintenancePart
+from maitred.controllers.overrides import OverridesPart
 from maitred.controllers.owners.returns import Returns
 from maitred.controllers.owners.suspensions import Suspensions
 from maitred.controllers.policy import PolicyKeeper
@@ -152,8 +153,10 @@ class SchedulingTerm:
         self._maintenance = MaintenancePart(mirror, self._worklist, writer, settings.namespace, acts)
         self._limits = LimitPart(writer)
         self._usage = UsagePart(mirror, writer, settings.namespace if acts else "")
+        self._overrides = OverridesPart(mirror, self._worklist, writer, settings.namespace if acts else "")
         self._reflectors = list(reflectors(client, served, mirror, self._returns))
         self._reflectors += [*self._healing.reflectors(client), *self._usage.reflectors(client)]
+        self._reflectors += self._overrides.reflectors(client)
         self._reflectors += [self._maintenance.reflector(client)] if acts else []
         for reflector in self._reflectors:
             count = partial(getattr, reflector.counts, "lists")
@@ -192,6 +195,7 @@ class SchedulingTerm:
             clerk = witnesses.ledger.clerk(instance)
             self._bookkeeper = Bookkeeper(mirror, self.verdicts, ends, lambda: keeper.policy, clerk)
             self._healing.memory.listeners.append(self._bookkeeper.failures)
+            self._overrides.listeners.append(self._bookkeeper.overrides)
         self._cycles: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
@@ -202,6 +206,7 @@ class SchedulingTerm:
         finally:
             if self._witnesses.backlog is not None:
                 self._witnesses.backlog.end()
+                self._witnesses.backlog.orders.end()
             gc.unfreeze()
             self._metrics.follow(Now())
 
@@ -225,7 +230,8 @@ class SchedulingTerm:
         if not self._settings.shadow:
             self._notices.catch_up()
             parts = (self._binder, self._evicter, self._receipts, self._notices, self._repair)
-            for part in (*parts, *self._healing.parts, self._maintenance, self._limits, self._usage):
+            own = (self._maintenance, self._limits, self._usage, self._overrides)
+            for part in (*parts, *self._healing.parts, *own):
                 tasks.create_task(part.run())
             if self._reclaimer is not None:
                 await self._reclaimer.look()
@@ -241,6 +247,7 @@ class SchedulingTerm:
                 self._settings.scheduler,
                 self._mirror.state.group_makers.served,
             )
+            self._witnesses.backlog.orders.begin(self._overrides.take)
         if self._bookkeeper is not None:
             tasks.create_task(self._bookkeeper.run())
         if self._witnesses.survey is not None:
@@ -279,7 +286,7 @@ class SchedulingTerm:
     def _loop(self) -> SchedulingLoop:
         shadow = self._settings.shadow
         acting = () if shadow else (self._maintenance, self._evicter, self._limits, self._repair)
-        actors: tuple[PlanListener, ...] = (*acting, self._healing, self._usage)
+        actors: tuple[PlanListener, ...] = (*acting, self._healing, self._usage, self._overrides)
         tellers: tuple[PlanFollower, ...] = (self._report,) if shadow else (self._notices, self._report)
         if self._bookkeeper is not None:
             tellers = (*tellers, self._bookkeeper)

@@ -31,6 +31,7 @@ from maitred.decide.queues.rights import QueueRights, Rule, Yielding, by_priorit
 from maitred.decide.queues.standings import Standings
 from maitred.decide.seating import by_shape, commit, per_node
 from maitred.model.duration import milliseconds
+from maitred.model.overrides import note_of
 from maitred.model.plan import NO_LESSER, Eviction
 from maitred.model.policy import evicts_by_priority, grace_limit, preempts
 from maitred.model.priority import Rank
@@ -129,7 +130,10 @@ class Promises:
         for deal in self._deals:
             preemptor = deal.preemptor
             priority = preemptor.rank.priority
-            yield from evictions(deal.units, deal.choice, preemptor.key, priority, deal.rule, failing)
+            override = None if preemptor.view.override is None else note_of(preemptor.view.override)
+            yield from evictions(
+                deal.units, deal.choice, preemptor.key, priority, deal.rule, failing, override
+            )
 
     # -- one group -------------------------------------------------------------------------------------
 

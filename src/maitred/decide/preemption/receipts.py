@@ -14,6 +14,7 @@ from maitred.decide.preemption.feasibility import Option
 from maitred.decide.preemption.units import Price, Units
 from maitred.decide.queues.rights import Rule
 from maitred.model.job import DEFAULT_BACKOFF_LIMIT, Job
+from maitred.model.overrides import OverrideNote
 from maitred.model.plan import Alternative, Departure, Eviction, Receipt, Toll
 from maitred.model.suspending import TopOwner
 from maitred.model.words import counted, moment
@@ -28,9 +29,10 @@ def evictions(
     priority: int,
     rule_of: Rule,
     failing: Counter[OwnerOfPods],
+    override: OverrideNote | None = None,
 ) -> list[Eviction]:
     """One for each pod that leaves for this group, unit by unit; `failing`: how many of each owner leave, for
-    whomever."""
+    whomever; `override`: what lifts the group past its queue."""
     chosen, evictable = choice.best.chosen, units.evictable
     toll = units.toll(chosen)
     alternatives = tuple(_alternative(units, option, choice.best.price) for option in choice.others)
@@ -63,6 +65,7 @@ def evictions(
             departure=departures.hurried(owner) if lingers else departures.of(owner),
             toll=toll,
             alternatives=alternatives,
+            override=override,
         )
         found.append(Eviction(occupant.key, occupant.uid, key, preemptor, cause, receipt))
     return sorted(found, key=lambda eviction: (eviction.receipt.unit, eviction.pod))

@@ -68,7 +68,7 @@ def choices(use: QueueUse, ask: Ask, policy: Policy) -> Iterator[ModelChoice]:
 def within_limits(use: QueueUse, ask: Ask, found: Assignment) -> Assignment | None:
     """These seats, or as many of them as no limit forbids; None if those are too few."""
     amounts = _amounts_of_seats(use, ask, found)
-    most = _largest(len(found), lambda count: first_excess(use, ask.account, amounts[:count].sum(axis=0)))
+    most = _largest(len(found), lambda count: first_excess(use, ask, amounts[:count].sum(axis=0)))
     if most == len(found):
         return found
     return None if ask.intricate or most < max(1, ask.need) else found[:most]
@@ -79,7 +79,7 @@ def is_admitted(trial: Trial, ask: Ask, seats: Assignment) -> bool:
     use = trial.queues
     if use is None or ask.account == NO_ACCOUNT or not seats:
         return True
-    return first_excess(use, ask.account, _amounts_of_seats(use, ask, seats).sum(axis=0)) is None
+    return first_excess(use, ask, _amounts_of_seats(use, ask, seats).sum(axis=0)) is None
 
 
 def refusals(use: QueueUse, ask: Ask, policy: Policy) -> list[tuple[str, Excess | None]]:
@@ -115,7 +115,7 @@ def narrowed(use: QueueUse, ask: Ask, policy: Policy) -> Iterator[tuple[Ask, Int
         closed = ask.closed
         if choice.nodes is not None:
             closed = closed | frozenset(np.flatnonzero(~choice.nodes).tolist())
-        free = choice.model is not None and first_excess(use, ask.account, amounts) is None
+        free = choice.model is not None and first_excess(use, ask, amounts) is None
         account = NO_ACCOUNT if free else ask.account
         yield replace(ask, account=account, closed=closed), amounts
 
@@ -217,7 +217,7 @@ def _first(ask: Ask, count: int) -> Ask:
 
 def _excess_of(use: QueueUse, ask: Ask, model: int | None, count: int) -> Excess | None:
     """The first limit that is exceeded with so many members, whichever they are."""
-    return first_excess(use, ask.account, _least_amounts(use, ask, model, count), model is not None)
+    return first_excess(use, ask, _least_amounts(use, ask, model, count), model is not None)
 
 
 def _least_amounts(use: QueueUse, ask: Ask, model: int | None, count: int) -> Ints:
@@ -258,16 +258,24 @@ def _chain(use: QueueUse, account: int) -> tuple[int, ...]:
     return use.book.tree.chain[use.book.accounts[account].queue]
 
 
-def first_excess(use: QueueUse, account: int, amounts: Ints, on_models: bool = True) -> Excess | None:
-    """The first limit that so much more on an account would exceed: of its own queue, of those above it, and
-    of those that do not lend. Without `on_models` it is not known yet on devices of which models it is."""
-    return next(_excesses(use, account, amounts, on_models), None)
+def first_excess(use: QueueUse, ask: Ask, amounts: Ints, on_models: bool = True) -> Excess | None:
+    """The first limit that so much more for a group would exceed: of its own queue, of those above it, and of
+    those that do not lend. Without `on_models` it is not known yet on devices of which models it is. An
+    override lifts it past the first two. What others do not lend is theirs."""
+    return next(_excesses(use, ask, amounts, on_models), None)
 
 
-def _excesses(use: QueueUse, account: int, amounts: Ints, on_models: bool) -> Iterator[Excess]:
+def _excesses(use: QueueUse, ask: Ask, amounts: Ints, on_models: bool) -> Iterator[Excess]:
+    chain = _chain(use, ask.account)
+    if not ask.lifted:
+        yield from _own_excesses(use, ask.account, amounts, on_models)
+    if on_models:
+        yield from _not_lent(use, chain, amounts)
+
+
+def _own_excesses(use: QueueUse, account: int, amounts: Ints, on_models: bool) -> Iterator[Excess]:
     book, user = use.book, use.book.accounts[account].user
-    chain = _chain(use, account)
-    for queue in reversed(chain):
+    for queue in reversed(_chain(use, account)):
         for limit in book.limits[queue]:
             asked, bounds = int(amounts[limit.kinds].sum()), limit.bounds
             if not asked:
@@ -279,8 +287,6 @@ def _excesses(use: QueueUse, account: int, amounts: Ints, on_models: bool) -> It
                 yield from _beyond(use, limit, "perUser", bounds.per_user, row, asked, user)
         if on_models and book.tree.queues[queue].borrow == "never":
             yield from _borrowed(use, queue, amounts)
-    if on_models:
-        yield from _not_lent(use, chain, amounts)
 
 
 def _beyond(

@@ -146,8 +146,9 @@ def room_words(resource: str, audit: Audit) -> Iterator[str]:
             f"cannot get them"
         )
     for room in one.levels:
-        where = f"{room.level} {room.domain}, {counted(room.nodes, 'node')} with {number(room.devices)}"
-        none = f"No {room.level} has a whole node free"
+        has = f"{counted(room.nodes, 'node')} with {number(room.devices)} {resource}"
+        where = f"{room.level} {room.domain}, {has}"
+        none = f"No {room.level} has a whole node with {resource} free"
         yield f"Most whole nodes free within one {room.level}: {where}" if room.nodes else none
 
 

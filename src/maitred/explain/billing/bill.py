@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from maitred.explain.billing.device_buckets import USE_BUCKETS, Device, UseBucket
-from maitred.explain.billing.document import Bill, BillPart, BillRow, Usage, Use
+from maitred.explain.billing.document import Bill, BillOverride, BillPart, BillRow, Usage, Use, UsedOverride
 from maitred.model.manifest.errors import InputError
 from maitred.model.policy import Policy, price_of
 from maitred.model.queues import QUEUE
@@ -87,7 +87,20 @@ def bill(usage: Usage, by: str, policy: Policy, month: Month, now: datetime) -> 
         capacity_device_milliseconds=sum(usage.capacity.values()),
         total=_total(rows, _unpriced(usage.capacity, tariff), usage.observed),
         rows=tuple(rows),
+        overrides=tuple(map(_override, usage.overrides)),
         notes=tuple(_notes(usage, tariff, end - start, month.name)),
+    )
+
+
+def _override(one: UsedOverride) -> BillOverride:
+    return BillOverride(
+        group=one.group,
+        by=one.by,
+        reason=one.reason,
+        granted=moment(one.granted // 1000),
+        until=moment(one.until // 1000),
+        evicted=one.evicted,
+        lost_device_hours=hours(one.lost_device_milliseconds),
     )
 
 

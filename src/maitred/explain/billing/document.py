@@ -19,6 +19,20 @@ class Use(Record, frozen=True):
     device_milliseconds: int
 
 
+class UsedOverride(Record, frozen=True):
+    """A group that somebody has lifted past its queue. Times in milliseconds since 1970."""
+
+    group: str
+    by: str
+    reason: str
+    granted: int
+    until: int
+    evicted: int
+    """Pods that had to leave for the group meanwhile,"""
+    lost_device_milliseconds: int
+    """and what of their work was lost."""
+
+
 class Usage(Record, frozen=True):
     """Of some time. The uses of each device add up to what there was of it."""
 
@@ -27,6 +41,7 @@ class Usage(Record, frozen=True):
     """Device-milliseconds."""
     observed: int
     """Milliseconds in which somebody looked."""
+    overrides: tuple[UsedOverride, ...] = ()
 
 
 class BillPart(Record, frozen=True):
@@ -51,6 +66,18 @@ class BillRow(Record, frozen=True):
     """Those with something in them. They add up to the row."""
 
 
+class BillOverride(Record, frozen=True):
+    """Who has lifted a group past its queue, and what others have paid for that."""
+
+    group: str
+    by: str
+    reason: str
+    granted: str
+    until: str
+    evicted: int
+    lost_device_hours: float
+
+
 class Bill(Record, frozen=True, kw_only=True):
     api_version: str = API_VERSION
     kind: str = "Bill"
@@ -66,4 +93,6 @@ class Bill(Record, frozen=True, kw_only=True):
     total: BillRow
     rows: tuple[BillRow, ...]
     """They add up to the total, and the total is the capacity."""
+    overrides: tuple[BillOverride, ...] = ()
+    """Those that were in force in this time. What was lost is in the rows of those who lost it."""
     notes: tuple[str, ...] = ()

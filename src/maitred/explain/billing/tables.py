@@ -9,8 +9,8 @@ from rich.text import Text
 
 from maitred.explain.billing.device_buckets import UseBucket
 from maitred.explain.billing.document import Bill, BillPart, BillRow
-from maitred.explain.tables import GAP
-from maitred.model.words import printable
+from maitred.explain.tables import GAP, Cell, aligned, header
+from maitred.model.words import counted, printable
 from maitred.simulate.report.figures import BUCKET_NAMES
 
 NOTHING = "-"
@@ -28,6 +28,7 @@ NAMES: tuple[tuple[UseBucket, str], ...] = (
     *((bucket, name) for bucket, name in BUCKET_NAMES.items() if bucket not in SIMULATED),
     ("unwell", "unwell devices"),
 )
+LIFTED = ("LIFTED", "FROM", "UNTIL", "BY", "EVICTED", "LOST", "REASON")
 CSV_HEAD = ("name", "bucket", "device_seconds", "device_hours", "devices", "money", "currency")
 
 
@@ -48,9 +49,19 @@ def bill_lines(bill: Bill, width: int | None = None) -> Iterator[Text]:
         yield Text()
         yield from _right_aligned([*_buckets(bill, has_money)])
         yield Text()
+    if bill.overrides:
+        yield from aligned([header(*LIFTED), *_lifted(bill)], width)
+        yield Text()
     for told in (*(f"Note: {note}." for note in bill.notes), _sum(bill)):
         pieces = [told] if width is None else textwrap.wrap(told, width, break_on_hyphens=False)
         yield from map(Text, pieces)
+
+
+def _lifted(bill: Bill) -> Iterator[Sequence[Cell]]:
+    for one in bill.overrides:
+        pods = counted(one.evicted, "pod") if one.evicted else NOTHING
+        lost = f"{one.lost_device_hours:g} h" if one.evicted else NOTHING
+        yield one.group, one.granted, one.until, one.by, pods, lost, one.reason
 
 
 def _sum(bill: Bill) -> str:

@@ -23,6 +23,7 @@ from maitred.model.needs import Needs, NodeRequirements
 from maitred.model.pod import Toleration
 from maitred.model.quantity import CPU, PODS, text
 from maitred.model.selector import Requirement
+from maitred.model.words import counted
 
 MOST_MODELS = 4
 MOST_ASKED = 4
@@ -72,7 +73,8 @@ def _kinds_of_devices(survey: Survey) -> list[tuple[str, int, int]]:
             found.append((int((sizes * counts).sum()), resource, model, int(sizes[counts.argmax()])))
     found.sort(key=lambda kind: (-kind[0], kind[1:]))
     if len(found) > MOST_MODELS:
-        survey.notes.append(f"{len(found) - MOST_MODELS} less common kinds of devices are not shown")
+        less = counted(len(found) - MOST_MODELS, "less common kind")
+        survey.notes.append(f"the largest gang is not shown for {less} of devices")
     return [(resource, model, size) for _, resource, model, size in found[:MOST_MODELS]]
 
 
@@ -102,8 +104,8 @@ def _classes_of_kinds(survey: Survey) -> list[ClassOfKind]:
         classes_of_kinds(survey.claimable, survey.snapshot.inventory), key=lambda one: (-one.total, one.kind)
     )
     if len(found) > MOST_MODELS:
-        less = len(found) - MOST_MODELS
-        survey.notes.append(f"less common kinds of devices that claims are for are not shown: {less}")
+        less = counted(len(found) - MOST_MODELS, "less common kind")
+        survey.notes.append(f"the largest gang is not shown for {less} of devices that claims are for")
     return found[:MOST_MODELS]
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 
+from maitred.explain.redaction.overrides import override_told
 from maitred.explain.redaction.snapshot import Redaction
 from maitred.explain.situation import Situation
 from maitred.explain.tenant_words import told_to
@@ -126,6 +127,7 @@ def _eviction(past: PastEviction, redaction: Redaction) -> PastEviction:
         ),
         toll=_toll(receipt.toll),
         alternatives=alternatives,
+        override=override_told(receipt.override, names.is_own(eviction.preemptor)),
     )
     return PastEviction(
         past.at,

@@ -20,6 +20,7 @@ from maitred.explain.redaction.devices import DeviceFields
 from maitred.explain.redaction.drains import DrainFields
 from maitred.explain.redaction.groups import GroupFields
 from maitred.explain.redaction.nodes import Told, nodes_as_told
+from maitred.explain.redaction.overrides import overrides_told
 from maitred.explain.redaction.pods import LabelWords, PodFields, stay
 from maitred.explain.redaction.reports import ReportFields
 from maitred.explain.redaction.storage import StorageFields
@@ -121,6 +122,8 @@ class Redaction:
             memory=self.reports.memory(old.memory),
             usage=self._usage(old.usage),
             unread_usage=old.unread_usage,
+            overrides=overrides_told(old.overrides, names, self.reports),
+            unread_overrides=old.unread_overrides,
             drains=tuple(drains.values()),
             unread_drains=old.unread_drains,
             drained={row: drains[drain.name] for row, drain in old.drained.items()},
@@ -298,6 +301,7 @@ def keys_of(snapshot: Snapshot) -> Iterator[str]:
     yield from (key_of(one.pod.metadata) for pods in snapshot.reports.pods.values() for one in pods)
     for move in (move for drain in snapshot.drains for move in drain.progress.moves):
         yield from (move.unit, *(group.key for group in move.groups))
+    yield from (one.group for one in snapshot.overrides.overrides)
     for incident in snapshot.memory.incidents:
         yield from (incident.group, *incident.pods)
     yield from (one.key for one in snapshot.bound.occupants if one is not None)

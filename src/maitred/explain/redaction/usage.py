@@ -16,6 +16,7 @@ def usage_as_seen_by(usage: Usage, namespaces: Container[str] | None) -> Usage:
         ),
         capacity=usage.capacity,
         observed=usage.observed,
+        overrides=tuple(one for one in usage.overrides if one.group.partition("/")[0] in namespaces),
     )
 
 

@@ -254,7 +254,11 @@ class SmallerRequest:
             (resource, min(requested, self.after) if resource == self.resource else requested)
             for resource, requested in asked.requests
         )
-        return replace(asked, requests=requests)
+        if requests == asked.requests:
+            return asked
+        # Which container asks for how much of a resource of a device class does not matter to its devices.
+        extended = tuple(one for one in asked.extended if one.resource != self.resource)
+        return replace(asked, requests=requests, extended=extended)
 
     def remedy(self, view: GroupView) -> Remedy:
         before, after = text(self.resource, self.before), text(self.resource, self.after)

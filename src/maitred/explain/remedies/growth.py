@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from maitred.cluster.devices.counted import NOTHING
+from maitred.cluster.devices.hardware import tallies
 from maitred.cluster.nodes import BASE_RESOURCES, Ints, Mask
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.trial import Trial
@@ -111,7 +113,9 @@ class Growth:
         """The devices of a node that claims are for, by driver."""
         counts = Counter[str]()
         for pool in self.snapshot.inventory.on_node.get(node, ()):
-            counts[pool.id.driver] += len(pool.devices)
+            uses = self.snapshot.allocated.by_pool.get(pool.id, NOTHING)
+            for kind, tally in tallies(pool, uses).items():
+                counts[kind.driver] += tally.total
         return [f"{counted(counts[driver], 'device')} of {driver}" for driver in sorted(counts)]
 
     # -- of which kind, and where ----------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 from maitred.explain.forecast.estimate import Estimate
 from maitred.explain.why.progress import Progress
+from maitred.model.overrides import OverrideNote
 from maitred.model.owners import named_kind
 from maitred.model.plan import Alternative, Blocker, Eviction, GroupVerdict, Record, Remedy, Toll, Verdict
 from maitred.model.policy import API_VERSION, Rule
@@ -219,6 +220,8 @@ class Why(Record, frozen=True):
     waited: Waited | None = None
     estimate: Estimate | None = None
     progress: Progress | None = None
+    override: OverrideNote | None = None
+    """Who has lifted it past the turn and the limits of its queue, if anybody has."""
     ends: EndAnswer | None = None
     """Of a group that has its places; null if nobody says when it ends."""
     notes: tuple[str, ...] = ()

@@ -109,7 +109,9 @@ def _compared(situation: Situation, one: Side, two: Side) -> Iterator[tuple[str,
         yield WORDS["priority"].title, str(one.priority), str(two.priority), higher
     if turns:
         for rule in rules_of(situation.policy):
-            if rule not in ("entitled", "priority", *UNKNOWN_HERE):
+            if rule == "override":
+                yield from _by_override(one, two, *turns)
+            elif rule not in ("entitled", "priority", *UNKNOWN_HERE):
                 yield _by_rule(rule, *turns)
 
 
@@ -117,6 +119,21 @@ def _by_rule(rule: Rule, mine: Turn, theirs: Turn) -> tuple[str, str, str, Winne
     words = WORDS[rule]
     earlier = _first(mine.by(rule) < theirs.by(rule), theirs.by(rule) < mine.by(rule))
     return words.title, words.shown(mine), words.shown(theirs), earlier
+
+
+def _by_override(
+    one: Side, two: Side, mine: Turn, theirs: Turn
+) -> Iterator[tuple[str, str, str, Winner | None]]:
+    """Who has lifted either of them, and why. Where nobody has, it is no rule."""
+    if mine.in_line and theirs.in_line:
+        return
+    title, _, _, first = _by_rule("override", mine, theirs)
+    yield title, _override(one), _override(two), first
+
+
+def _override(side: Side) -> str:
+    override = None if side.group is None else side.group.view.override
+    return "no" if override is None else override.words
 
 
 def _first(mine: bool, theirs: bool) -> Winner | None:

@@ -50,6 +50,12 @@ WORDS: Mapping[Rule, Words] = {
         lambda turn: "held" if turn.promised else "none",
         "places are held for it",
     ),
+    "override": Words(
+        "by an override",
+        "override",
+        lambda turn: "no" if turn.in_line else "yes",
+        "somebody has lifted it past its queue ({mine}, the other {theirs})",
+    ),
     "waited": Words(
         "because they have waited for long",
         "has waited for long",

@@ -20,6 +20,7 @@ from maitred.explain.why.answer import (
 from maitred.explain.why.progress import Slow
 from maitred.explain.why.rules import WORDS
 from maitred.explain.why.summary import lasting, ready_words
+from maitred.model.overrides import OverrideNote
 from maitred.model.plan import Toll
 from maitred.model.words import counted, printable
 
@@ -62,6 +63,8 @@ def facts(answer: Why) -> Iterator[Sequence[Cell]]:
         yield "Waiting", waited_words(answer.waited)
     if answer.queue is not None and answer.state in ("Waiting", "Suspended"):
         yield "Turn", queue_words(answer.queue)
+    if answer.override is not None:
+        yield "Override", override_words(answer.override)
     if answer.preemption is not None:
         yield from preemption_rows(answer.preemption)
     if answer.estimate is not None:
@@ -124,6 +127,10 @@ def queue_words(queue: OrderPlace) -> str:
     )
     told = ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in fates if count)
     return f"{queue.turn} of {queue.of}: {ahead}; {told}"
+
+
+def override_words(override: OverrideNote) -> str:
+    return f"lifted past its queue until {override.until} by {override.by}: {override.reason}"
 
 
 def preemption_rows(preemption: PreemptionAnswer) -> Iterator[Sequence[Cell]]:
@@ -253,6 +260,8 @@ def receipt_rows(one: PodEviction) -> Iterator[Sequence[Cell]]:
     lost = f"{receipt.work_lost_device_hours:g} device-hours"
     yield "Lost", lost + (f" since {receipt.lost_since}" if receipt.lost_since else "")
     yield "In all", toll_words(receipt.toll)
+    if receipt.override is not None:
+        yield "Override", f"{eviction.preemptor} was {override_words(receipt.override)}"
     if receipt.budgets:
         yield "Budgets", f"beyond {listed(receipt.budgets, 'budget')}"
     if receipt.departure.words:

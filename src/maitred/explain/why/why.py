@@ -2,6 +2,7 @@
 
 import msgspec
 
+from maitred.decide.queues.overriding import why_not
 from maitred.explain.situation import Situation
 from maitred.explain.why.answer import Kind, Why
 from maitred.explain.why.decided import of_decided
@@ -12,6 +13,7 @@ from maitred.explain.why.seated import of_seated
 from maitred.explain.why.seen import NOTHING_SEEN, Seen
 from maitred.explain.why.summary import summary_of
 from maitred.model.manifest.errors import InputError
+from maitred.model.overrides import note_of
 
 
 def why_named(
@@ -44,6 +46,19 @@ def _summed_up(answer: Why) -> Why:
 
 
 def _answer(situation: Situation, key: str, names: Names) -> Why:
+    answer = _state_of(situation, key, names)
+    override = situation.snapshot.overrides.at(situation.now).of(key)
+    if override is None or not situation.policy.queues:
+        return answer
+    view = names.views.get(key)
+    refusal = "" if view is None else why_not(override, view, situation.snapshot)
+    if refusal:
+        note = f"the override {override.words} does not count: {refusal}"
+        return msgspec.structs.replace(answer, notes=(*answer.notes, note))
+    return msgspec.structs.replace(answer, override=note_of(override))
+
+
+def _state_of(situation: Situation, key: str, names: Names) -> Why:
     if key in names.views:
         cycle = situation.cycle()
         group = cycle.group(key)

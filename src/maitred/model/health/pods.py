@@ -299,7 +299,7 @@ def _start(pod: Pod, now: datetime) -> Iterator[Signal]:
             yield _held_up(pod, status, held, since)
             return
     late = since is not None and now - since > START_LIMIT
-    if pod.metadata.deletion_timestamp is None and late and _nothing_ran(statuses):
+    if pod.metadata.deletion_timestamp is None and late and _nothing_ran(pod, statuses):
         # An image that is being pulled looks the same from here.
         words = (
             "its containers are not created: an image, a volume, the network or a device is not ready"
@@ -310,7 +310,10 @@ def _start(pod: Pod, now: datetime) -> Iterator[Signal]:
         yield _signal(pod, said, since, {"phase": pod.status.phase})
 
 
-def _nothing_ran(statuses: Sequence[ContainerStatus]) -> bool:
+def _nothing_ran(pod: Pod, statuses: Sequence[ContainerStatus]) -> bool:
+    """Of a pod whose kubelet says that it runs, a dump may have left out the containers."""
+    if not statuses:
+        return pod.status.phase != "Running"
     return not any(
         one.ready or one.state.running or one.state.terminated or one.last_state.terminated
         for one in statuses

@@ -137,6 +137,7 @@ def check_pod(pod: Pod) -> None:
         check_spread(f"spec.topologySpreadConstraints[{position}]", constraint)
     for position, volume in enumerate(spec.volumes):
         check_volume(f"spec.volumes[{position}]", volume)
+    device_checks.check_named_claims(spec.resource_claims)
 
 
 @lru_cache(maxsize=4096)
@@ -273,6 +274,7 @@ def check_pod_group(group: PodGroup) -> None:
         policy = "basic" if gang is None else f"gang.minCount: {gang.min_count}"
         raise FieldError("spec.minMember", f"{spec.min_member} contradicts spec.schedulingPolicy.{policy}")
     check_constraints(spec.scheduling_constraints)
+    device_checks.check_named_claims(spec.resource_claims)
     mode = spec.disruption_mode
     known = mode in ("Pod", "PodGroup") if isinstance(mode, str) else list(mode) in (["single"], ["all"])
     if not known:

@@ -3,7 +3,7 @@
 Expressions are not checked here: one that does not compile is a reason why a group waits.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from maitred.model.cel import is_version
 from maitred.model.devices.claims import (
@@ -26,7 +26,7 @@ from maitred.model.devices.slices import (
     ResourceSlice,
 )
 from maitred.model.manifest.errors import FieldError
-from maitred.model.pod import NodeSelector
+from maitred.model.pod import NodeSelector, PodResourceClaim
 from maitred.model.quantity import QuantityError, parse_nano
 
 INT64 = range(-(2**63), 2**63)
@@ -98,6 +98,16 @@ def _check_range(field: str, valid: CapacityRange) -> None:
         raise FieldError(f"{field}.max", f"{valid.max} is less than min, {valid.min}")
     if valid.step is not None and _amount(f"{field}.step", valid.step) <= 0:
         raise FieldError(f"{field}.step", "must be more than 0")
+
+
+def check_named_claims(claims: Sequence[PodResourceClaim]) -> None:
+    """The claims of a pod or of a PodGroup."""
+    _check_unique("spec.resourceClaims", [one.name for one in claims])
+    for position, one in enumerate(claims):
+        _check_given(f"spec.resourceClaims[{position}].name", one.name)
+        if bool(one.resource_claim_name) == bool(one.resource_claim_template_name):
+            names = "resourceClaimName and resourceClaimTemplateName"
+            raise FieldError(f"spec.resourceClaims[{position}]", f"needs exactly one of {names}")
 
 
 def check_claim(claim: ResourceClaim) -> None:

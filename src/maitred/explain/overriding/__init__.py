@@ -1,0 +1,1 @@
+"""Overrides, as people ask for them and see them."""
