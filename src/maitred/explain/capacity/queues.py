@@ -86,7 +86,7 @@ def _room(
     account = book.account(Payer("default", book.tree.queues[queue].name, NEWCOMER))
     gang = Ask((number, number), (NOBODY, NOBODY), 2, TopologyRequest(), account=account)
     found = [
-        (int(_on(choice, have)), *_allowed(use, account, number, choice, int(_on(choice, could))))
+        (int(_on(choice, have)), *_allowed(use, gang, choice, int(_on(choice, could))))
         for choice in models_for(use, gang, survey.policy)
     ]
     return max(found, key=lambda one: (min(one[:2]), one[0], one[1]))
@@ -96,15 +96,13 @@ def _on(choice: ModelChoice, copies: Ints) -> int:
     return int((copies if choice.nodes is None else copies[choice.nodes]).sum())
 
 
-def _allowed(
-    use: QueueUse, account: int, number: int, choice: ModelChoice, most: int
-) -> tuple[int, Excess | None]:
+def _allowed(use: QueueUse, gang: Ask, choice: ModelChoice, most: int) -> tuple[int, Excess | None]:
     """How many members no limit forbids, of those for which an empty cluster has room; and the next limit."""
     one = np.zeros((len(use.book.tree.resources), len(use.book.models)), dtype=np.int64)
-    one[:, choice.model or 0] = use.amounts_of(number)
+    one[:, choice.model or 0] = use.amounts_of(gang.shapes[0])
 
     def excess(members: int) -> Excess | None:
-        return first_excess(use, account, members * one.reshape(-1), choice.model is not None)
+        return first_excess(use, gang, members * one.reshape(-1), choice.model is not None)
 
     least, beyond = 0, most + 1
     while beyond - least > 1:
