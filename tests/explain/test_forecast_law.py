@@ -1,5 +1,7 @@
 """A law: where all run times are known and no new groups arrive, groups start when it was said."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,13 +11,14 @@ from maitred.explain.forecast.estimate import Estimate
 from maitred.explain.forecast.forecast import estimates
 from maitred.explain.situation import Situation
 from maitred.model.policy import Policy, Preemption, Topology
+from maitred.model.queues import Queue, QueueLimit
 from maitred.simulate.clock import SECOND, moment
 from maitred.simulate.group import Phase, SimulatedGroup
 from maitred.simulate.jobs import SimulatedJob
 from maitred.simulate.loop import RunObserver, Simulation
 from maitred.simulate.seating.objects import group_key
 from tests.oracle.effort import examples
-from tests.simulate.runs import RACK, job, node, play
+from tests.simulate.runs import GPU, RACK, job, node, play
 
 NODES = [node(f"n{number}", rack=f"r{number // 2}") for number in range(4)]
 STEP = 600
@@ -74,3 +77,25 @@ def test_what_was_said_comes_true(jobs: list[SimulatedJob]) -> None:
         assert group.first_seated is not None
         assert seconds(answer.earliest) == group.first_seated / SECOND, (group.name, answer)
         assert answer.basis == "known"
+
+
+@given(workloads(), st.data())
+@examples(20)
+def test_what_was_said_comes_true_in_queues(jobs: list[SimulatedJob], data: st.DataObject) -> None:
+    """Where nothing is reclaimed: limits hold, and turns go by priority, guarantee and share."""
+    jobs = [
+        replace(each, queue=data.draw(st.sampled_from(("a", "b", "c"))))
+        for each in jobs
+        if each.members * each.crews[0].devices <= 16
+    ]
+    amounts = st.sampled_from((None, 0, 8, 16))
+    queues = tuple(
+        Queue(name, weight=weight, limits=(QueueLimit(GPU, guarantee=data.draw(amounts), cap=cap),))
+        for name, weight, cap in (("a", 1.0, 16), ("b", 3.0, None), ("c", 1.0, 24))
+    )
+    policy = Policy(topology=Topology((RACK,)), preemption=Preemption(mode="never"), queues=queues)
+    listener = Listener(policy, len(jobs))
+    play(NODES, jobs, policy, watchers=[listener])
+    for group, answer in listener.answers.items():
+        assert group.first_seated is not None
+        assert seconds(answer.earliest) == group.first_seated / SECOND, (group.name, answer)

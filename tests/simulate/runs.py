@@ -16,6 +16,7 @@ from maitred.simulate.loop import RunObserver, Simulation
 from maitred.simulate.nodes import SimulatedNodes
 from maitred.simulate.seating.displacing import Displacing
 from maitred.simulate.seating.pod_by_pod import PodByPod
+from maitred.simulate.seating.queued_groups import QueuedGroups
 from maitred.simulate.seating.seater import Seater
 from maitred.simulate.seating.shares.shared_devices import SharedDevices
 from maitred.simulate.seating.whole_groups import WholeGroups
@@ -62,6 +63,8 @@ def seater_for(
         return SharedDevices(nodes, policy, workload)
     if policy.order in PREEMPTIVE_ORDERS:
         return Displacing(nodes, policy)
+    if policy.queues:
+        return QueuedGroups(nodes, policy, heals=reaction is not None)
     return WholeGroups(nodes, policy, heals=reaction is not None)
 
 

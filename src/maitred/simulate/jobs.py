@@ -43,6 +43,10 @@ class SimulatedJob:
     priority: int = 0
     within: str = ""
     """The topology level of which one domain must hold it all."""
+    queue: str = ""
+    """The queue that it names. Empty: none."""
+    user: str = ""
+    """Who made it, for the limits of users. Empty: nobody knows."""
     start_up: Time = 0
     """From seats to work: images, rendezvous, loading the last checkpoint."""
     checkpoint: Time | None = None

@@ -1,5 +1,6 @@
 """Where the time of devices goes: every thousandth of a device, every microsecond, in exactly one bucket."""
 
+from collections import Counter
 from collections.abc import Iterable
 
 from maitred.simulate.clock import SECOND, Time
@@ -82,6 +83,25 @@ class DeviceMeter:
             devices=dict(zip(BUCKETS, devices, strict=False)),
             waiting=devices[DEMAND],
         )
+
+
+class QueueMeter:
+    """What groups of each queue held, from when they took their seats until they had left them."""
+
+    def __init__(self) -> None:
+        self.totals: Counter[str] = Counter()
+        """Thousandths of device-microseconds."""
+        self._levels: Counter[str] = Counter()
+        self._since: dict[str, Time] = {}
+
+    def change(self, queue: str, load: int, now: Time) -> None:
+        self.totals[queue] += self._levels[queue] * (now - self._since.get(queue, now))
+        self._levels[queue] += load
+        self._since[queue] = now
+
+    def close(self, now: Time) -> None:
+        for queue in list(self._levels):
+            self.change(queue, 0, now)
 
 
 EMPTY = [0] * (DEMAND + 1)

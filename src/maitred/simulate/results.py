@@ -2,6 +2,8 @@
 
 from typing import Literal, get_args
 
+from msgspec import UNSET, UnsetType
+
 from maitred.model.meta import Lean
 from maitred.model.policy import API_VERSION, Placement
 
@@ -54,6 +56,8 @@ class JobOutcome(ResultRecord, frozen=True):
     """Work that was kept; of a job without devices, counted as if each member had one."""
     why: str = ""
     """For jobs that are impossible, or still wait: what was in the way."""
+    queue: str | UnsetType = UNSET
+    """The queue that it names, if it names one."""
 
 
 class Sample(ResultRecord, frozen=True):
@@ -129,6 +133,8 @@ class Run(ResultRecord, frozen=True):
     healed_pods: int = 0
     """Members that were told to leave because hardware had failed under them."""
     warnings: tuple[str, ...] = ()
+    device_seconds_by_queue: dict[str, float] | UnsetType = UNSET
+    """What jobs of each queue held; left out where no job names one."""
 
 
 class Distribution(ResultRecord, frozen=True):
@@ -147,6 +153,18 @@ class JobTimes(ResultRecord, frozen=True):
 
     wait: Distribution
     completion: Distribution
+
+
+class QueueFigures(ResultRecord, frozen=True):
+    """The jobs of one queue."""
+
+    jobs: float
+    """Those that arrived."""
+    wait: Distribution
+    device_hours: float
+    """What they held, from bind to release."""
+    share: float
+    """That as a part of what jobs of all queues held."""
 
 
 class SeedRange(ResultRecord, frozen=True):
@@ -231,6 +249,8 @@ class PolicySummary(ResultRecord, frozen=True):
     against: Against | None = None
     """Against the first policy that seats pod by pod, or else the first of all. That one has nothing here."""
     warnings: tuple[str, ...] = ()
+    by_queue: dict[str, QueueFigures] | UnsetType = UNSET
+    """Left out where no job names a queue."""
 
 
 class Result(ResultRecord, frozen=True):

@@ -1,11 +1,21 @@
 """One run of a scenario: one policy, one seed."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import msgspec
 
+from maitred.cluster.queues.tree import QueueTree
 from maitred.model.manifest.errors import InputError
-from maitred.model.policy import PREEMPTIVE_ORDERS, SHARING_PLACEMENTS, Placement, Policy, Topology
+from maitred.model.policy import (
+    LIVE_ORDERS,
+    PREEMPTIVE_ORDERS,
+    SHARING_PLACEMENTS,
+    Placement,
+    Policy,
+    Topology,
+)
+from maitred.model.queues import DEFAULT_QUEUE
 from maitred.model.words import counted
 from maitred.simulate.clock import SECOND, Time
 from maitred.simulate.group import SimulatedGroup
@@ -15,6 +25,7 @@ from maitred.simulate.nodes import SimulatedNodes
 from maitred.simulate.results import End, JobOutcome, Run
 from maitred.simulate.seating.displacing import Displacing
 from maitred.simulate.seating.pod_by_pod import PodByPod
+from maitred.simulate.seating.queued_groups import QueuedGroups
 from maitred.simulate.seating.seater import Seater
 from maitred.simulate.seating.shares.shared_devices import SharedDevices
 from maitred.simulate.seating.whole_groups import WholeGroups
@@ -33,6 +44,7 @@ def simulate(
     if not policy.topology.levels:
         policy = msgspec.structs.replace(policy, topology=Topology(setup.levels))
     check_jobs(name, policy, setup.workload)
+    policy = check_queues(name, policy, setup.workload)
     floor = SimulatedNodes(setup.nodes, policy, setup.levels)
     seater = seater_for(policy, setup, seed)
     loop = Simulation(
@@ -57,6 +69,8 @@ def seater_for(policy: Policy, setup: Setup, seed: int) -> Seater:
         return SharedDevices(setup.nodes, policy, setup.workload)
     if policy.order in PREEMPTIVE_ORDERS:
         return Displacing(setup.nodes, policy)
+    if policy.queues:
+        return QueuedGroups(setup.nodes, policy, heals=setup.reaction is not None)
     return WholeGroups(setup.nodes, policy, heals=setup.reaction is not None)
 
 
@@ -77,13 +91,44 @@ def check_jobs(name: str, policy: Policy, workload: Workload) -> None:
         raise InputError(f"policy {name}", "", "placement", f"{words}; use {advice}, or leave such jobs out")
 
 
+def check_queues(name: str, policy: Policy, workload: Workload) -> Policy:
+    """The policy as a run takes it: the jobs say which queues they are in, so nobody asks whether their
+    namespaces may use these."""
+    if not policy.queues:
+        return policy
+    source = f"policy {name}"
+    if policy.placement != "whole-groups":
+        what = f"placement {policy.placement} knows no queues; leave them out"
+        raise InputError(source, "", "queues", what)
+    if isinstance(policy.order, str) and policy.order not in LIVE_ORDERS:
+        what = f"order {policy.order} knows no queues; use {' or '.join(LIVE_ORDERS)}, or leave queues out"
+        raise InputError(source, "", "queues", what)
+    tree = QueueTree(policy.queues)
+    for queue in dict.fromkeys(job.queue for job in workload if job.queue):
+        if queue not in tree.number:
+            raise InputError(source, "", "queues", f"there is no queue {queue}, in which jobs are; add it")
+        if not tree.is_leaf(tree.number[queue]):
+            what = f"queue {queue} is divided, and jobs are in it; put them into a queue below it"
+            raise InputError(source, "", "queues", what)
+    queues = tuple(msgspec.structs.replace(queue, namespaces=None) for queue in policy.queues)
+    return msgspec.structs.replace(policy, queues=queues)
+
+
 def run_of(
     loop: Simulation, name: str, seed: int, warnings: Sequence[str], placement: Placement = "whole-groups"
 ) -> Run:
     books, floor = loop.books, loop.floor
     outcomes = [outcome_of(group, loop) for group in loop.groups]
     absent = [
-        JobOutcome(job.name, "notArrived", job.arrival / SECOND, job.members, job.devices, job.priority)
+        JobOutcome(
+            job.name,
+            "notArrived",
+            job.arrival / SECOND,
+            job.members,
+            job.devices,
+            job.priority,
+            queue=job.queue or msgspec.UNSET,
+        )
         for job in loop.workload[len(loop.groups) :]
     ]
     ended = [group.ended for group in loop.groups if group.ended is not None]
@@ -114,7 +159,19 @@ def run_of(
         floor=books.picture,
         placement=placement,
         warnings=(*warnings, *left_waiting(loop)),
+        device_seconds_by_queue=held_by_queue(loop),
     )
+
+
+def held_by_queue(loop: Simulation) -> dict[str, float] | msgspec.UnsetType:
+    """Device-seconds. Jobs that name no queue are in the queue `default`."""
+    queues = dict.fromkeys(job.queue for job in loop.workload)
+    if not any(queues):
+        return msgspec.UNSET
+    held = Counter[str]({queue or DEFAULT_QUEUE: 0 for queue in queues})
+    for queue, time in loop.books.held_by_queue.totals.items():
+        held[queue or DEFAULT_QUEUE] += time
+    return {queue: held[queue] / SECOND / WHOLE for queue in sorted(held)}
 
 
 def left_waiting(loop: Simulation) -> list[str]:
@@ -146,6 +203,7 @@ def outcome_of(group: SimulatedGroup, loop: Simulation) -> JobOutcome:
         astray=group.astray,
         useful_device_seconds=group.done(group.since if group in loop.ends else loop.now) / SECOND / WHOLE,
         why=why,
+        queue=job.queue or msgspec.UNSET,
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from maitred.simulate.clock import HOUR, SECOND, Time
 from maitred.simulate.group import Phase, SimulatedGroup
-from maitred.simulate.meter import DeviceMeter
+from maitred.simulate.meter import DeviceMeter, QueueMeter
 from maitred.simulate.nodes import SimulatedNodes
 from maitred.simulate.results import Bucket, FloorPlan
 from maitred.simulate.seating.deadlock import deadlocked
@@ -45,6 +45,7 @@ class RunStatistics:
         """Groups for whom places are kept."""
         self._held: Counter[Bucket] = Counter()
         self._holds: dict[SimulatedGroup, tuple[tuple[Bucket, int], ...]] = {}
+        self.held_by_queue = QueueMeter()
         self._lacks: Counter[int] = Counter()
         self._lacking: dict[SimulatedGroup, int] = {}
         self._demand = 0
@@ -93,6 +94,7 @@ class RunStatistics:
     def _note_devices(self, group: SimulatedGroup) -> None:
         for bucket, load in self._holds.pop(group, ()):
             self._held[bucket] -= load
+            self.held_by_queue.change(group.job.queue, -load, self.meter.now)
         if not (group.sitting or group.leaving) or group.phase == Phase.OVER:
             return
         crew_of = group.job.crew_of
@@ -109,6 +111,7 @@ class RunStatistics:
         )
         for bucket, load in self._holds[group]:
             self._held[bucket] += load
+            self.held_by_queue.change(group.job.queue, load, self.meter.now)
 
     def _note_lack(self, group: SimulatedGroup) -> None:
         before = self._lacking.pop(group, 0)
@@ -184,6 +187,7 @@ class RunStatistics:
 
     def close(self, now: Time) -> None:
         self.meter.advance(now)
+        self.held_by_queue.close(now)
         self._note_deadlock(False, now)
         for group in self.waiting:
             self.close_wait(group, now)

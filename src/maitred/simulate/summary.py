@@ -4,11 +4,14 @@ Percentiles are by nearest rank: p99 of n values is the one in place âŒˆ0.99 nâŒ
 percentile is the time of some job, never a time between two.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from maitred.model.queues import DEFAULT_QUEUE
 from maitred.simulate.clock import HOUR, SECOND
 from maitred.simulate.results import (
     BUCKETS,
@@ -23,6 +26,7 @@ from maitred.simulate.results import (
     JobTimes,
     PolicyDifference,
     PolicySummary,
+    QueueFigures,
     Run,
     SeedRange,
 )
@@ -73,6 +77,7 @@ def summary(policy: str, runs: Sequence[Run], baseline: Sequence[Run]) -> Policy
         times=times_of(outcomes),
         by_size=by_size(outcomes),
         by_priority=by_priority(outcomes),
+        by_queue=by_queue(outcomes, runs),
         across_seeds=across_seeds(runs),
         failure_cost=failure_cost(hours),
         against=against(runs, baseline),
@@ -173,6 +178,30 @@ def by_priority(outcomes: Iterable[JobOutcome]) -> dict[str, JobTimes]:
     for outcome in outcomes:
         found.setdefault(outcome.priority, []).append(outcome)
     return {str(priority): times_of(found[priority]) for priority in sorted(found, reverse=True)}
+
+
+def by_queue(
+    outcomes: Iterable[JobOutcome], runs: Sequence[Run]
+) -> dict[str, QueueFigures] | msgspec.UnsetType:
+    held = Counter[str]()
+    for run in runs:
+        held.update(run.device_seconds_by_queue or {})
+    if not held:
+        return msgspec.UNSET
+    found: dict[str, list[JobOutcome]] = {queue: [] for queue in sorted(held)}
+    for outcome in outcomes:
+        if outcome.end != "notArrived":
+            found.setdefault(outcome.queue or DEFAULT_QUEUE, []).append(outcome)
+    total = sum(held.values())
+    return {
+        queue: QueueFigures(
+            jobs=len(own) / len(runs),
+            wait=spread(waits(own)),
+            device_hours=held[queue] / len(runs) / HOUR_S,
+            share=held[queue] / total if total else 0.0,
+        )
+        for queue, own in found.items()
+    }
 
 
 # -- seeds -------------------------------------------------------------------------------------------------

@@ -341,3 +341,15 @@ def test_names_that_come_to_the_same_are_refused() -> None:
 """
     what = "another job has the name a-b-00001; choose another name"
     assert refusal(text, {"f": rows}) == f"s.yaml: workload[1].name: {what}"
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ('queue: "a b"', "queue: 'a b' is not a name: letters, digits, '-' and '.' only"),
+        (f"queue: {'q' * 64}", "queue: is 64 characters long; the API allows 63"),
+        (f"user: {'u' * 201}", "user: is 201 characters long; 200 are allowed"),
+    ],
+)
+def test_queues_and_users(fields: str, error: str) -> None:
+    assert refusal(entry(f"{GOOD}, {fields}")) == f"s.yaml: workload[0].{error}"

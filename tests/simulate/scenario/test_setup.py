@@ -266,3 +266,27 @@ workload: [{trace: {format: itp, file: jobs}, within: rack}]
     assert sum(allocatable(node)["nvidia.com/gpu"] for node in ready.nodes) == 847 * 8
     assert [level.name for level in ready.levels] == ["block", "rack"]
     assert (np.diff([job.arrival for job in ready.workload]) >= 0).all()
+
+
+def test_queues_of_a_dump_count_only_where_a_policy_has_queues_and_those_of_the_scenario_always() -> None:
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": "a",
+            "namespace": "team",
+            "creationTimestamp": "2026-01-01T00:00:00Z",
+            "labels": {"maitred.dev/queue": "vision"},
+        },
+        "spec": {"containers": [{"name": "c"}]},
+    }
+    files = {"pods.json": json.dumps({"apiVersion": "v1", "kind": "List", "items": [pod]}).encode()}
+
+    def queue_of(fields: str, queues: bool) -> str:
+        text = f"workload: [{{trace: {{format: kubectl, file: pods.json}}, runTime: 1h{fields}}}]\n"
+        scenario = read_scenario(f"name: a test\n{text}".encode(), "s.yaml")
+        (only,) = prepare(scenario, "s.yaml", files, 1, queues).workload
+        return only.queue
+
+    assert [queue_of("", False), queue_of("", True)] == ["", "vision"]
+    assert [queue_of(", queue: mine", False), queue_of(", queue: mine", True)] == ["mine", "mine"]

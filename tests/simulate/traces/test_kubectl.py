@@ -296,3 +296,17 @@ def test_what_is_wrong_is_named() -> None:
         read_groups(dump(odd), "dump.json")
     with pytest.raises(InputError, match=r"bad\.json: "):
         read_nodes(b'{"items": [', "bad.json")
+
+
+def test_the_queue_of_a_job_is_that_of_its_pods_or_of_their_namespace() -> None:
+    named = pod("a", 1, ran=5, annotations={"maitred.dev/user": "ann"})
+    named["metadata"]["labels"] = {"maitred.dev/queue": "vision"}
+    plain = pod("b", 2, ran=5)
+    namespace = {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": "team", "labels": {"maitred.dev/queue": "language"}},
+    }
+    told = read_groups(dump(named, plain, namespace), "dump.json").jobs
+    assert [(one.queue, one.user) for one in told] == [("vision", "ann"), ("language", "")]
+    assert [one.queue for one in read_groups(dump(named, plain), "dump.json").jobs] == ["vision", ""]

@@ -57,7 +57,8 @@ class Study:
     def run(self, number: int, tick: Tick) -> Run:
         """The case of this number. Nothing that another run could have changed goes into it."""
         case = self.cases[number]
-        setup = prepare(self.scenario, self.source, self.files, case.seed)
+        queues = any(other.choice.policy.queues for other in self.cases)
+        setup = prepare(self.scenario, self.source, self.files, case.seed, queues)
         try:
             return simulate(setup, case.name, case.choice.policy, case.seed, tick)
         except InputError as problem:

@@ -89,7 +89,7 @@ def answer_plan(asked: AnswerContext) -> Proposals:
 
 
 def answer_capacity(asked: AnswerContext) -> Capacity:
-    return capacity(asked.situation)
+    return capacity(asked.situation, asked.namespaces)
 
 
 def answer_queues(asked: AnswerContext) -> Queues:

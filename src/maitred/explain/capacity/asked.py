@@ -3,8 +3,10 @@
 from typing import Literal
 
 import msgspec
+from msgspec import UNSET
 
 from maitred.explain.capacity.document import Capacity, Gangs
+from maitred.model.manifest import InputError
 
 
 def asked_about(capacity: Capacity, gang: int) -> Capacity:
@@ -22,6 +24,18 @@ def asked_about(capacity: Capacity, gang: int) -> Capacity:
         for each in capacity.placeable
     )
     return msgspec.structs.replace(capacity, gang=gang, placeable=answered)
+
+
+def of_queue(capacity: Capacity, queue: str) -> Capacity:
+    """The same with this queue alone. Raises InputError."""
+    if capacity.queues is UNSET:
+        raise InputError("--queue", "", "", "the policy has no queues")
+    named = tuple(one for one in capacity.queues if one.queue == queue)
+    if not named:
+        known = ", ".join(dict.fromkeys(one.queue for one in capacity.queues)) or "none"
+        what = f"{queue!r} is not one of the queues in which groups can be and that you may use: {known}"
+        raise InputError("--queue", "", "", what)
+    return msgspec.structs.replace(capacity, queues=named)
 
 
 def _fits(gangs: Gangs, gang: int) -> Literal["now", "with-room", "no"]:

@@ -1,5 +1,9 @@
 """The answer as a whole."""
 
+from collections.abc import Collection
+
+from msgspec import UNSET
+
 from maitred.explain.capacity.constraints import constraints
 from maitred.explain.capacity.document import Capacity
 from maitred.explain.capacity.gangs import placeable
@@ -7,17 +11,20 @@ from maitred.explain.capacity.idle_claims import idle
 from maitred.explain.capacity.moves import fragmented
 from maitred.explain.capacity.partial import incomplete
 from maitred.explain.capacity.precedence import precedence
+from maitred.explain.capacity.queues import queue_rooms
 from maitred.explain.capacity.survey import Survey
 from maitred.explain.capacity.worth import preemption
 from maitred.explain.situation import Situation
 
 
-def capacity(situation: Situation) -> Capacity:
-    """A pure function of the situation. All tries together are bounded, and counted."""
+def capacity(situation: Situation, namespaces: Collection[str] | None = None) -> Capacity:
+    """A pure function of the situation. All tries together are bounded, and counted. Of queues only those are
+    told that these namespaces may use; None for all."""
     nodes = int(situation.snapshot.nodes.alive.sum())
     if not nodes:
         return Capacity(waiting=len(situation.snapshot.groups))
     survey = Survey(situation)
+    queues = UNSET if situation.snapshot.book is None else queue_rooms(survey, namespaces)
     priced, orders = bool(situation.policy.prices.devices), precedence(survey)
     return Capacity(
         nodes=nodes,
@@ -31,5 +38,6 @@ def capacity(situation: Situation) -> Capacity:
         preemption=preemption(survey, orders),
         constraints=constraints(survey),
         idle=idle(survey),
-        notes=tuple(survey.notes),
+        notes=tuple(dict.fromkeys(survey.notes)),
+        queues=queues,
     )

@@ -20,6 +20,8 @@ and cpu is counted instead. Times are in hours, money in the currency of the pol
 
 from typing import Literal
 
+from msgspec import UNSET, UnsetType
+
 from maitred.explain.forecast.estimate import Orders
 from maitred.model.plan import Record
 from maitred.model.policy import API_VERSION
@@ -79,6 +81,20 @@ class PlaceablePriority(Record, frozen=True):
 class Placeable(Record, frozen=True):
     shape: ShapeOfPods
     ranks: tuple[PlaceablePriority, ...]
+
+
+class QueueRoom(Record, frozen=True):
+    """What one queue may still start of one shape."""
+
+    queue: str
+    shape: ShapeOfPods
+    members: int
+    """The largest gang that would start now, by room and by limits."""
+    room: int
+    """The largest by room alone."""
+    limit: str
+    """The first limit that a larger gang would exceed, whatever room there is: its kind and whose it is.
+    Empty where none is in the way before the whole cluster is full."""
 
 
 # -- fragmentation -----------------------------------------------------------------------------------------
@@ -251,3 +267,5 @@ class Capacity(Record, frozen=True):
     idle: tuple[Idle, ...] = ()
     notes: tuple[str, ...] = ()
     """What was cut off, and what could not be known."""
+    queues: tuple[QueueRoom, ...] | UnsetType = UNSET
+    """Left out where the policy has no queues."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from msgspec import UNSET
 from rich.text import Text
 
 from maitred.explain.capacity.document import (
@@ -50,7 +51,7 @@ def capacity_lines(capacity: Capacity, width: int | None = None) -> Iterator[Tex
     if not capacity.nodes:
         yield Text(f"There are no nodes; {_waiting_words(capacity)}.")
         return
-    for number, (question, section) in enumerate(SECTIONS):
+    for number, (question, section) in enumerate(sections_of(capacity)):
         if number:
             yield Text()
         yield Text(question, "bold")
@@ -112,6 +113,21 @@ def _placeable(capacity: Capacity, width: int | None) -> Iterator[Text]:
     what = "The largest gang that would start now" if capacity.gang is None else f"A gang of {capacity.gang}"
     rooms = any(g.with_room for each in capacity.placeable for rank in each.ranks for g in rank.gangs)
     yield Text(f"  {what}{'; after a slash, if all pods that it may evict were gone' if rooms else ''}:")
+    yield from _rows(rows, width)
+
+
+def _queues(capacity: Capacity, width: int | None) -> Iterator[Text]:
+    rooms = capacity.queues or ()
+    if not rooms:
+        yield Text("  You may use no queue.")
+        return
+    rows = [header("QUEUE", "SHAPE OF A MEMBER", "LARGEST GANG", "BY ROOM ALONE", "FIRST LIMIT")]
+    before = ""
+    for one in rooms:
+        name = "" if one.queue == before else one.queue
+        rows.append([name, _shape(one.shape), str(one.members), str(one.room), one.limit or "-"])
+        before = one.queue
+    yield Text("  For a user who has nothing yet, without what other queues would have to give back:")
     yield from _rows(rows, width)
 
 
@@ -359,6 +375,12 @@ def _idle_row(capacity: Capacity, each: Idle, place: int) -> Sequence[Cell]:
     return (text(each.resource, part.devices), part.reason, where, *cost, why)
 
 
+def sections_of(capacity: Capacity) -> Sequence[tuple[str, Section]]:
+    first, *others = SECTIONS
+    return SECTIONS if capacity.queues is UNSET else (first, IN_QUEUES, *others)
+
+
+IN_QUEUES: tuple[str, Section] = ("What may each queue still start?", _queues)
 SECTIONS: tuple[tuple[str, Section], ...] = (
     ("Can the next gang be placed?", _placeable),
     ("Which groups does fragmentation block, and what would one move free?", _fragmented),

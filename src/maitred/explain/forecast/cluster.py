@@ -7,12 +7,13 @@ import numpy as np
 from maitred.cluster.journal import Rows, Seated
 from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.trial import Trial
-from maitred.decide.ask import Assignment
+from maitred.decide.ask import Ask, Assignment
 from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.seating import commit
 from maitred.decide.seats import Steps
 from maitred.explain.forecast.displacing import Holdings, Lesser, make_way
 from maitred.explain.forecast.groups import ForecastGroup
+from maitred.explain.forecast.lending import Lending
 from maitred.explain.forecast.room import RoomEstimate
 from maitred.explain.forecast.starting_point import StartingPoint
 from maitred.explain.remedies.attempt_budget import AttemptBudget
@@ -140,11 +141,37 @@ class FutureCluster:
 
     def make_way(self, group: ForecastGroup, now: float) -> tuple[Assignment, list[ForecastGroup]]:
         """Seats for its quorum and those who lose theirs for it, all of whom want to come back."""
+        if self.outset.lending is not None:
+            return self._reclaim(group, now, self.outset.lending)
         held = self._holdings.below(group.priority) if group.displaces and group.ask.need else None
         if held is None or not self._may_hold(group, held):
             return [], []
-        lesser = self._lesser(group.priority, now)
-        way = make_way(self.trial, self.outset.context, group.ask, lesser) if lesser else None
+        return self._in_place_of(group.ask, self._lesser(group.priority, now), now)
+
+    def _reclaim(
+        self, group: ForecastGroup, now: float, lending: Lending
+    ) -> tuple[Assignment, list[ForecastGroup]]:
+        use = self.trial.queues
+        assert use is not None, "where there are queues, what they use is counted"
+        if not (group.displaces and group.ask.need):
+            return [], []
+        own = lending.queue_of_account(group.ask.account)
+        for ask, yields in lending.yielding(use, group, now):
+            tenants = [self._tenant(number) for number in np.flatnonzero(self.here & yields).tolist()]
+            stays = [
+                stay
+                for stay in self._lesser_stays(group.priority)
+                if lending.queue_of_account(stay.group.ask.account) == own
+            ]
+            seats, back = self._in_place_of(ask, [*tenants, *map(self._stay, stays)], now)
+            if seats:
+                return seats, back
+        return [], []
+
+    def _in_place_of(
+        self, ask: Ask, lesser: list[Lesser[int | ForecastRun]], now: float
+    ) -> tuple[Assignment, list[ForecastGroup]]:
+        way = make_way(self.trial, self.outset.context, ask, lesser) if lesser else None
         self.effort.spend(2 * LOOKS_PER_TRY * self._size * (way.tries if way else 1))
         if way is None:
             return [], []
@@ -164,12 +191,11 @@ class FutureCluster:
         outset = self.outset
         may = self.here & (outset.priorities < priority) & (outset.protected_until <= now)
         tenants = [self._tenant(number) for number in np.flatnonzero(may).tolist()]
-        stays = [
-            self._stay(stay)
-            for stay in self.stays.values()
-            if stay.places and stay.group.priority < priority and stay.group.displaceable
-        ]
-        return [*tenants, *stays]
+        return [*tenants, *map(self._stay, self._lesser_stays(priority))]
+
+    def _lesser_stays(self, priority: int) -> list[ForecastRun]:
+        stays = (stay for stay in self.stays.values() if stay.places and stay.group.displaceable)
+        return [stay for stay in stays if stay.group.priority < priority]
 
     def _tenant(self, number: int) -> Lesser[int | ForecastRun]:
         outset = self.outset

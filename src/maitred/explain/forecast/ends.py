@@ -73,6 +73,10 @@ class Tenants:
         """Tenants some of whose pods are these."""
         return np.logical_or.reduceat(pods[self.pods], self.first[:-1]) if len(self) else pods[:0]
 
+    def all_of(self, pods: Mask) -> Mask:
+        """Tenants all of whose pods are these."""
+        return np.logical_and.reduceat(pods[self.pods], self.first[:-1]) if len(self) else pods[:0]
+
     def last_of(self, times: Floats) -> Floats:
         """The latest of something that every pod has."""
         return np.maximum.reduceat(times[self.pods], self.first[:-1]) if len(self) else times[:0]

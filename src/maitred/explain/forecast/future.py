@@ -12,6 +12,7 @@ import numpy as np
 from maitred.cluster.journal import Seated
 from maitred.decide.agenda import Agenda, Turn
 from maitred.decide.ask import Assignment
+from maitred.decide.queues.turns import QueueAgenda
 from maitred.explain.forecast.cluster import ForecastRun, FutureCluster
 from maitred.explain.forecast.groups import ForecastGroup, rest_of
 from maitred.explain.forecast.runs import NEVER, Floats, drawn
@@ -76,6 +77,8 @@ class Future(EventLoop[float]):
         self._freed = False
         """Whether somebody has left at this moment, or may be displaced from now on."""
         self._numbers = count()
+        self._asking = dict[int, Hashable]()
+        """By the numbers of their turns: the kins whose first group has a turn."""
         self.tenant_ends = outset.tenants.ends_in(draw)
         self._order = np.argsort(self.tenant_ends, kind="stable")
         self._ends = self.tenant_ends[self._order]
@@ -172,7 +175,8 @@ class Future(EventLoop[float]):
 
     def _serve(self, kins: Iterable[Hashable]) -> None:
         """Everyone in turn, but for those of whose kin somebody has found no room."""
-        agenda, asking = Agenda(), dict[int, Hashable]()
+        agenda, asking = self._agenda(), self._asking
+        asking.clear()
 
         def ask(kin: Hashable, turn: Turn) -> None:
             """Turns are numbered: two groups may have one name, and so one turn."""
@@ -199,6 +203,15 @@ class Future(EventLoop[float]):
                 self._join(rest)
                 if rest.kin != kin:
                     ask(rest.kin, rest.turn.surplus)
+
+    def _agenda(self) -> Agenda | QueueAgenda:
+        """Past use is taken as it is now: it changes slowly."""
+        outset = self.outset
+        if outset.lending is None:
+            return Agenda()
+        return QueueAgenda(
+            outset.policy, lambda turn: self._queues[self._asking[turn.number]][0].ask, outset.past_use
+        )
 
     def _seat(self, group: ForecastGroup) -> ForecastGroup | None:
         """Those of it who are left without seats; None if none of it can have any."""

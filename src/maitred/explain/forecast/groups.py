@@ -8,6 +8,7 @@ from itertools import count
 
 import numpy as np
 
+from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.snapshot import MemberOrder
 from maitred.decide.agenda import Turn, first_turn
 from maitred.decide.ask import Ask, Assignment
@@ -16,6 +17,7 @@ from maitred.explain.forecast.shapes import KnownShapes
 from maitred.model.group import TopologyRequest
 from maitred.model.history import History, PastGroup
 from maitred.model.policy import AnyOrder
+from maitred.model.queues import Payer
 from maitred.model.runtime import RunTerms, Runtime, enforced_limit_of, limit_of
 
 DAY = 86_400.0
@@ -38,6 +40,8 @@ class ForecastGroup:
     """Whether others may have to leave for it,"""
     displaceable: bool = True
     """and it for others."""
+    schedulers: tuple[str, ...] = ()
+    """Those that its waiting members name."""
     came: bool = False
     """Whether it is one of those who are yet to come."""
 
@@ -81,6 +85,8 @@ class FutureArrivals:
     def __init__(
         self, history: History, now: float, shapes: KnownShapes, runs: Runs, order: AnyOrder
     ) -> None:
+        """Where there are queues, they are in that which their namespace names: that of their pods is not
+        remembered."""
         since = now if history.since is None else max(history.since, now - LATELY)
         self.now, self.memory = now, now - since
         past = [group for group in history.groups if since <= group.arrived < now]
@@ -103,11 +109,17 @@ class FutureArrivals:
             group = self.past[place]
             shape = self._shapes.by_requests[group.requests]
             orders, topology = (NOBODY,) * group.members, TopologyRequest(required=group.required)
-            ask = Ask((shape,) * group.members, orders, min(group.quorum, group.members), topology)
-            kin = ("arrival", group.priority, shape, group.members, group.quorum, group.required)
+            account = self._account_of(group)
+            quorum = min(group.quorum, group.members)
+            ask = Ask((shape,) * group.members, orders, quorum, topology, account=account)
+            kin = ("arrival", group.priority, shape, group.members, group.quorum, group.required, account)
             turn = first_turn(self._order, group.priority, 0.0, "")
             self._known[place] = ForecastGroup(group.group, turn, ask, kin, self._run_times(group), came=True)
         return self._known[place]
+
+    def _account_of(self, group: PastGroup) -> int:
+        book = self._shapes.snapshot.book
+        return NO_ACCOUNT if book is None else book.account(Payer(group.group.partition("/")[0]))
 
     def _run_times(self, group: PastGroup) -> Floats:
         """The same again; who has not ended yet runs as long as others like it, or as is usual."""

@@ -43,7 +43,8 @@ def orders(situation: Situation, large: str, effort: int = EFFORT_EACH) -> Order
 
 
 def future(outset: StartingPoint, effort: int, last: ForecastGroup | None = None) -> Future:
-    """With nobody who comes after the last, if one is given."""
+    """With nobody who comes after the last, if one is given. In queues nobody knows before who that is."""
+    last = None if outset.policy.queues else last
     arrivals = outset.arrivals.stream(0.0)
     return Future(outset, AttemptBudget(effort), 0, arrivals, None if last is None else last.turn)
 

@@ -17,9 +17,11 @@ from maitred.decide.diagnose import Diagnosis, Grounds
 from maitred.decide.levels import known_levels
 from maitred.decide.preemption.evictable import NEVER as ALWAYS_PROTECTED
 from maitred.decide.preemption.evictable import EvictablePods
+from maitred.decide.queues.past_use import PastUse, settle
 from maitred.decide.screen import screen
 from maitred.explain.forecast.ends import Tenants
 from maitred.explain.forecast.groups import NOBODY, ForecastGroup, FutureArrivals, rest_of, run_times
+from maitred.explain.forecast.lending import Lending
 from maitred.explain.forecast.runs import NEVER, Floats, Runs
 from maitred.explain.forecast.shapes import shapes_of
 from maitred.explain.situation import Situation
@@ -95,12 +97,13 @@ class StartingPoint:
             runs=self._runs(view.group, view.runtime, view.account, ask),
             displaces=screening.rank.preemption_policy != "Never",
             displaceable=not view.group.protection.non_preemptible,
+            schedulers=view.pending_schedulers,
         )
 
     def _kin(self, view: GroupView, first: int) -> Hashable:
         if not view.missing:
             return rest_of(view.group.key)
-        return (first, kin(view) if plain(self.snapshot, view) else view.group.key)
+        return (first, view.account, kin(view) if plain(self.snapshot, view) else view.group.key)
 
     def _admit(self, group: ForecastGroup, view: GroupView) -> None:
         places = [(member, self._places[pod]) for member, pod in enumerate(view.pods) if pod in self._places]
@@ -167,16 +170,32 @@ class StartingPoint:
     @cached_property
     def ripening(self) -> Floats:
         """The moments from which on more tenants may be displaced, in order: there is news without an end."""
+        if self.lending is not None:
+            return self._to_come(np.concatenate([self.lending.ripening, np.unique(self.protected_until)]))
         if not self.displacing:
             return np.zeros(0)
         lesser = self.priorities < max(self.displacing)
-        until = np.unique(self.protected_until[lesser])
+        return self._to_come(self.protected_until[lesser])
+
+    def _to_come(self, times: Floats) -> Floats:
+        until = np.unique(times)
         return until[(until > self.now) & (until < NEVER)]
+
+    @cached_property
+    def lending(self) -> Lending | None:
+        """Who must leave for whom, where there are queues."""
+        book = self.snapshot.book
+        return None if book is None else Lending(book, self.policy, self.tenants, self._evictable)
+
+    @cached_property
+    def past_use(self) -> PastUse | None:
+        """What queues have used, as it is now."""
+        return settle(self.snapshot, self.policy, self.situation.now).past
 
     @cached_property
     def displacing(self) -> frozenset[int]:
         """Priorities for which others may have to leave; none where all are of one priority."""
-        if not preempts(self.policy):
+        if self.lending is not None or not preempts(self.policy):
             return frozenset()
         asking = {group.priority for group in self.waiting if group.displaces}
         asking.update(group.priority for group in self.arrivals.past)
@@ -193,8 +212,9 @@ class StartingPoint:
         account = NO_ACCOUNT if book is None else int(book.account_of_bound[first])
         group = Group(snapshot.bound.occupants[first].key) if seated is None else seated.group
         shapes = tuple(self.known_shapes.of_pods[pods].tolist())
-        ask = Ask(shapes, (NOBODY,) * len(shapes), min(group.quorum, len(shapes)), group.topology)
+        quorum = min(group.quorum, len(shapes))
+        ask = Ask(shapes, (NOBODY,) * len(shapes), quorum, group.topology, account=account)
         turn = first_turn(self.policy.order, int(self.priorities[tenant]), now, group.key)
         runs = self._runs(group, lone if seated is None else seated.runtime, account, ask)
-        alike = ("back", turn.rank, shapes, ask.need, group.topology)
+        alike = ("back", turn.rank, shapes, ask.need, group.topology, account)
         return ForecastGroup(group.key, turn, ask, alike, runs)

@@ -16,6 +16,7 @@ from maitred.simulate.results import (
     End,
     JobTimes,
     PolicySummary,
+    QueueFigures,
     Result,
     SeedRange,
 )
@@ -51,6 +52,7 @@ NEARLY_ALL = 0.99
 UNDONE: tuple[End, ...] = ("running", "waiting", "notArrived")
 OF_WAITS = "of all jobs that arrived; jobs that still wait count with their wait so far"
 OF_COMPLETIONS = "of jobs that finished"
+OF_QUEUES = "what jobs held from bind to release: as a part of what all jobs held, and in device-hours"
 OF_FAILURES = "device-hours held below quorum, lost since the last checkpoint, or kept as spares"
 NO_DIAGNOSIS = f"{UNDIAGNOSED}: placement pod by pod knows no other reason"
 
@@ -87,6 +89,8 @@ def sections(summaries: Sequence[PolicySummary]) -> tuple[ReportSection, ...]:
         ReportSection("Events", tuple(event_rows(summaries))),
         ReportSection("Wait by devices of a job: mean, p99", tuple(size_rows(summaries))),
         ReportSection("Wait by priority: mean, p99", tuple(priority_rows(summaries))),
+        ReportSection("Wait by queue: mean, p99", tuple(queue_wait_rows(summaries))),
+        ReportSection("Devices by queue", tuple(queue_share_rows(summaries)), OF_QUEUES),
         ReportSection(
             "Hours that jobs waited, by blocker", tuple(blocker_rows(summaries)), about_blockers(summaries)
         ),
@@ -247,6 +251,30 @@ def priority_rows(summaries: Sequence[PolicySummary]) -> Iterator[ReportRow]:
         for priority in map(str, found[:MOST_ROWS]):
             times = [one.by_priority.get(priority) for one in summaries]
             yield mean_and_tail(with_count(priority, summaries, times), times)
+
+
+def queue_wait_rows(summaries: Sequence[PolicySummary]) -> Iterator[ReportRow]:
+    for queue in queues(summaries):
+        waits = [figures_of(one, queue).wait for one in summaries]
+        counts = {one.count / len(own.seeds) for one, own in zip(waits, summaries, strict=True)}
+        label = f"{queue} ({amount(counts.pop(), 'job')})" if len(counts) == 1 else queue
+        times = ((duration(one.mean), duration(one.p99)) if one.count else (NONE, NONE) for one in waits)
+        yield ReportRow(label, tuple(times))
+
+
+def queue_share_rows(summaries: Sequence[PolicySummary]) -> Iterator[ReportRow]:
+    for queue in queues(summaries):
+        split = [figures_of(one, queue) for one in summaries]
+        yield ReportRow(queue, shares_and_hours((one.share, one.device_hours) for one in split))
+
+
+def queues(summaries: Sequence[PolicySummary]) -> list[str]:
+    """All policies see the same jobs, so all have the same queues; of many, only the first."""
+    return list(summaries[0].by_queue or ())[:MOST_ROWS]
+
+
+def figures_of(summary: PolicySummary, queue: str) -> QueueFigures:
+    return (summary.by_queue or {})[queue]
 
 
 def with_count(name: str, summaries: Sequence[PolicySummary], times: Sequence[JobTimes | None]) -> str:

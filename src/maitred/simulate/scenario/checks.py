@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from maitred.model.manifest.checks import check_key, name_problem, quantity_problem
 from maitred.model.manifest.errors import FieldError
+from maitred.model.manifest.queue_checks import LONGEST_QUEUE_NAME
 from maitred.model.manifest.settings import check_policy
 from maitred.model.policy import Policy
 from maitred.model.world import check_floor, check_levels, check_resources
@@ -122,6 +123,10 @@ def check_entry(entry: JobSource, horizon: ScenarioDuration | None) -> None:
             raise FieldError(resource, problem)
     if entry.within:
         check_key("within", entry.within)
+    if entry.queue and (problem := name_problem(entry.queue, LONGEST_QUEUE_NAME)):
+        raise FieldError("queue", problem)
+    if len(entry.user) > LONGEST_TITLE:
+        raise FieldError("user", f"is {len(entry.user)} characters long; {LONGEST_TITLE} are allowed")
 
 
 def check_entry_name(entry: JobSource) -> None:

@@ -106,6 +106,10 @@ class JobSource(Setting, frozen=True):
     stay: bool = False
     """Whether jobs run for ever, whatever else is said of their run time."""
     priority: Priority | None = None
+    queue: str = ""
+    """The queue that its jobs name. In a dump or record: of all its jobs, whatever these say."""
+    user: str = ""
+    """Who made its jobs."""
     within: str = ""
     start_up: ScenarioDuration = ScenarioDuration(0)
     checkpoint: ScenarioDuration | None = None

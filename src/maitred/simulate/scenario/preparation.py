@@ -29,22 +29,25 @@ def read_scenario(data: bytes, source: str) -> Scenario:
     return scenario
 
 
-def prepare(scenario: Scenario, source: str, files: Mapping[str, bytes], seed: int) -> Setup:
+def prepare(
+    scenario: Scenario, source: str, files: Mapping[str, bytes], seed: int, queues: bool = False
+) -> Setup:
     """What a run begins with; the same seed gives the same. It serves one run: faults are drawn only once.
 
-    `files` has the content of all that `scenario.files()` names. Raises InputError.
+    `files` has the content of all that `scenario.files()` names; `queues`: whether any policy has queues, so
+    that those count that a dump or record names. Raises InputError.
     """
     try:
-        return set_up(scenario, files, Streams(seed))
+        return set_up(scenario, files, Streams(seed), queues)
     except FieldError as problem:
         raise InputError(source, "", problem.field, problem.what) from None
 
 
-def set_up(scenario: Scenario, files: Mapping[str, bytes], streams: Streams) -> Setup:
+def set_up(scenario: Scenario, files: Mapping[str, bytes], streams: Streams, queues: bool = False) -> Setup:
     nodes = nodes_of(scenario.cluster, files)
     levels = levels_of(scenario.cluster.levels, nodes)
     check_within(scenario, nodes, levels)
-    supply = WorkloadInputs(files, streams, scenario.horizon, sum(map(device_count, nodes)) * WHOLE)
+    supply = WorkloadInputs(files, streams, scenario.horizon, sum(map(device_count, nodes)) * WHOLE, queues)
     workload, warnings, names = list[SimulatedJob](), warnings_of(scenario.cluster, nodes), set[str]()
     for position, entry in enumerate(scenario.workload):
         with inside(f"workload[{position}]"):

@@ -30,12 +30,14 @@ class WorkloadInputs:
     horizon: Time | None
     capacity: int
     """Thousandths of devices that the cluster has."""
+    queues: bool = False
+    """Whether it counts in which queues the jobs of a dump or record were."""
 
 
 def jobs_of(entry: JobSource, supply: WorkloadInputs) -> tuple[list[SimulatedJob], tuple[str, ...]]:
     """The jobs of an entry, and warnings."""
     if entry.trace is None:
-        return list(finished(entry, drawn(entry, supply), supply.streams)), ()
+        return list(finished(entry, drawn(entry, supply), supply)), ()
     reading = read(entry, entry.trace, supply.files[entry.trace.file])
     told = cut(entry.trace, sorted(reading.jobs, key=lambda job: job.arrival))
     if not told:
@@ -47,7 +49,7 @@ def jobs_of(entry: JobSource, supply: WorkloadInputs) -> tuple[list[SimulatedJob
     if entry.trace.fill is not None:
         room = int(entry.trace.fill * supply.capacity)
         told = filled(told, room, supply.streams.of(entry.title, "fill"))
-    return list(finished(entry, told, supply.streams)), reading.warnings
+    return list(finished(entry, told, supply)), reading.warnings
 
 
 def drawn(entry: JobSource, supply: WorkloadInputs) -> list[Traced]:
@@ -122,8 +124,9 @@ def copied(jobs: Sequence[Traced], chance: Generator) -> Iterator[Traced]:
 # ---- the end of them
 
 
-def finished(entry: JobSource, told: Sequence[Traced], streams: Streams) -> Iterator[SimulatedJob]:
+def finished(entry: JobSource, told: Sequence[Traced], supply: WorkloadInputs) -> Iterator[SimulatedJob]:
     """With all that is said of the entry as a whole."""
+    streams = supply.streams
     times = run_times(entry, told, streams)
     fates = streams.of(entry.title, "cancelled").random((len(told), 2)).tolist()
     title = pod_name(entry.title)
@@ -139,6 +142,8 @@ def finished(entry: JobSource, told: Sequence[Traced], streams: Streams) -> Iter
             run_time=run_time,
             priority=job.priority or 0 if entry.priority is None else entry.priority,
             within=entry.within or job.within,
+            queue=entry.queue or (job.queue if supply.queues else ""),
+            user=entry.user or (job.user if supply.queues else ""),
             start_up=entry.start_up,
             checkpoint=entry.checkpoint,
             grace=entry.grace,

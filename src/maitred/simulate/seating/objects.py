@@ -15,6 +15,7 @@ from maitred.model.group import TOPOLOGY_REQUIRED, GangPolicy, PodGroup, PodGrou
 from maitred.model.meta import ObjectMeta, OwnerReference
 from maitred.model.pod import Pod, PodStatus, SchedulingGroup
 from maitred.model.protection import CHECKPOINT_INTERVAL, MIN_RUNTIME, NON_PREEMPTIBLE
+from maitred.model.queues import QUEUE, USER
 from maitred.simulate.clock import SECOND, Time, moment
 from maitred.simulate.group import Crash, SimulatedGroup
 from maitred.simulate.jobs import SimulatedJob
@@ -55,6 +56,12 @@ def pod_group(job: SimulatedJob) -> PodGroup:
     )
 
 
+def annotations_of(job: SimulatedJob) -> dict[str, str]:
+    """Of each of its pods."""
+    marks = protection_of(job) if is_lone(job) else NOTHING_SAID
+    return {**marks, USER: job.user} if job.user else marks
+
+
 def protection_of(job: SimulatedJob) -> dict[str, str]:
     """What a job says about being evicted."""
     return protection(job.checkpoint, job.min_run_time, job.non_preemptible)
@@ -92,7 +99,8 @@ def pod(group: SimulatedGroup, member: int) -> Pod:
         uid=f"{name}.{group.births[member]}",
         creation_timestamp=moment(group.created[member]),
         deletion_timestamp=None if leaves is None else moment(leaves),
-        annotations=protection_of(job) if is_lone(job) else NOTHING_SAID,
+        labels={QUEUE: job.queue} if job.queue else NOTHING_SAID,
+        annotations=annotations_of(job),
         owner_references=(owner(job.name),) if group.owned else (),
     )
     return Pod(metadata, spec, status_of(group, member))

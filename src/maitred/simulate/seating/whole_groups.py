@@ -10,6 +10,7 @@ from maitred.cluster.state import ClusterState, Delete, Put
 from maitred.decide import Scope
 from maitred.decide.agenda import Turn, first_turn
 from maitred.decide.cycle import run
+from maitred.decide.record import CycleRecord
 from maitred.decide.verdicts import Verdicts
 from maitred.model.group import PodGroup
 from maitred.model.memory import CONTENT, HOME, MEMORY, HealthMemory, MemoryObject
@@ -50,6 +51,8 @@ class WaitingGroup:
 
 
 class WholeGroups:
+    looked_at: float = LOOKED_AT
+
     def __init__(self, nodes: Iterable[Node], policy: Policy, heals: bool = False) -> None:
         """`heals`: who is lost is told to leave, room is kept for those who come then, and what failed
         is remembered."""
@@ -153,7 +156,7 @@ class WholeGroups:
     def _join_kin(self, group: SimulatedGroup, now: Time) -> None:
         before = self._standing.get(group)
         self._leave_kin(group, now)
-        key = kin_key(group)
+        key = self._kin_key(group)
         kin = self._kins.setdefault(
             key, SameRequests(now, before.kin if before and group.nominated else None)
         )
@@ -168,6 +171,9 @@ class WholeGroups:
     def _note_places_taken(self) -> None:
         """It may have been from those for whom they were kept, or who waited for others to leave."""
         self._room_made |= bool(self._promised or self._leaving)
+
+    def _kin_key(self, group: SimulatedGroup) -> Hashable:
+        return kin_key(group)
 
     def _leave_kin(self, group: SimulatedGroup, now: Time) -> None:
         self._promised.pop(group, None)
@@ -236,7 +242,7 @@ class WholeGroups:
         free: Ints | None = None
         heads: list[SameRequests] = []
         for kin in sorted(self._kins.values(), key=lambda kin: kin.first.turn):
-            if len(heads) == LOOKED_AT and not self._elastic:
+            if len(heads) == self.looked_at and not self._elastic:
                 break
             if self._needs_diagnosis(kin, now):
                 heads.append(kin)
@@ -272,7 +278,13 @@ class WholeGroups:
         scope = Scope(groups=measures.keys(), measures=measures, explained=explained)
         self.remembered = self._memory
         record = run(self.state.snapshot(), self.policy, moment(now), scope)
-        plan, names = Verdicts(record).plan(), record.snapshot.nodes.names
+        plan = Verdicts(record).plan()
+        self._note(record, plan, now)
+        return plan
+
+    def _note(self, record: CycleRecord, plan: Plan, now: Time) -> None:
+        """What counts later of a decision, whatever becomes of its seats."""
+        names = record.snapshot.nodes.names
         self.spares = frozenset(names[row] for row in record.spares)
         if self._heals and plan.memory is not None:
             self._remember(plan.memory)
@@ -280,7 +292,6 @@ class WholeGroups:
             wake = time_of(datetime.fromisoformat(plan.wake_at))
             wake = wake if wake > now else now + SOON
             self._wake = wake if self._wake is None else min(wake, self._wake)
-        return plan
 
     def _remember(self, memory: HealthMemory) -> None:
         """What room is kept for whom may have changed."""

@@ -12,10 +12,11 @@ from maitred.model.manifest import InputError, Reader, documents
 from maitred.model.membership import ALONE, POD_GROUP, GroupId, group_of, named_group, said_by, settle
 from maitred.model.meta import key_of
 from maitred.model.node import Node
-from maitred.model.objects import Object
+from maitred.model.objects import Namespace, Object
 from maitred.model.pod import Affinity, Pod, PodSpec, is_node_bound
 from maitred.model.policy import Policy, Workloads, is_device
 from maitred.model.priority import PriorityClass, rank_of
+from maitred.model.queues import DEFAULT_QUEUE, Payer, named_queue
 from maitred.model.requests import pod_requests
 from maitred.model.world import MOST_NODES
 from maitred.simulate.jobs import Crew
@@ -110,6 +111,7 @@ class OtherObjects:
 
     def __init__(self, objects: Collection[Object]) -> None:
         self.groups = {key_of(g.metadata): g for g in objects if isinstance(g, PodGroup)}
+        self.namespaces = {n.metadata.name: n.metadata.labels for n in objects if isinstance(n, Namespace)}
         self._known = {(row_of(type(one)).type, key_of(one.metadata)): one for one in objects}
         self.classes: Mapping[str, PriorityClass] = {
             c.metadata.name: c for c in objects if isinstance(c, PriorityClass)
@@ -126,6 +128,13 @@ class OtherObjects:
         if id.source == POD_GROUP and declared is None and id.key in self.groups:
             declared = group_from_pod_group(self.groups[id.key])
         return group_of(id, [one.marks for one in settled], declared, len(members))
+
+    def payer(self, member: PodLife) -> Payer:
+        """On whose account it ran: its queue, as it, its owners or its namespace say, and its user."""
+        namespace = member.pod.metadata.namespace or "default"
+        found = settle(said_by(member.pod), self, AS_WRITTEN).payer or Payer(namespace)
+        queue = named_queue(found, self.namespaces)
+        return Payer(namespace, "" if queue == DEFAULT_QUEUE else queue, found.user)
 
     def quorum(self, id: GroupId, group: Group, members: int, changed: Counter[str]) -> int:
         if id.source == OWNER:
@@ -149,7 +158,7 @@ def jobs_of(
     for id, stays in groups.items():
         owned = id.source == OWNER
         members = at_their_most(stays) if owned else stays
-        group = objects.group(id, members)
+        group, payer = objects.group(id, members), objects.payer(members[0])
         yield Traced(
             name=told_apart(pod_name(id.key), names),
             arrival=lasted(beginning, min(stay.created for stay in stays)),
@@ -158,6 +167,8 @@ def jobs_of(
             quorum=min(quorum or objects.quorum(id, group, len(members), changed), len(members)),
             priority=objects.priority(group, members[0].pod.spec),
             within=group.topology.required,
+            queue=payer.queue,
+            user=payer.user,
         )
 
 

@@ -14,7 +14,7 @@ from maitred.model.group import PodGroup
 from maitred.model.manifest import InputError
 from maitred.model.meta import key_of
 from maitred.model.node import Node
-from maitred.model.objects import Object
+from maitred.model.objects import Namespace, Object
 from maitred.model.pod import Pod, is_node_bound
 from maitred.model.priority import PriorityClass
 from maitred.simulate.traces.kubectl import Gangs, OtherObjects, reading_of
@@ -48,7 +48,7 @@ class RecordedCluster:
             self.nodes[item.metadata.name] = item
         elif isinstance(item, Pod):
             self._pod_came(item, at)
-        elif isinstance(item, PodGroup | PriorityClass):
+        elif isinstance(item, PodGroup | PriorityClass | Namespace):
             self.others[type(item).__name__, key_of(item.metadata)] = item
 
     def _pod_came(self, pod: Pod, at: datetime) -> None:

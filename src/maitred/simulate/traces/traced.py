@@ -23,6 +23,8 @@ class Traced:
     quorum: int
     priority: int | None = None
     within: str = ""
+    queue: str = ""
+    user: str = ""
     given_up: Time | None = None
     """How long after its arrival its user gave it up, where it never ran."""
     model: str = ""

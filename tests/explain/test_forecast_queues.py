@@ -1,0 +1,74 @@
+"""Estimates with queues: limits, turns and what was lent count in the future as they do now."""
+
+from typing import Any
+
+from maitred.explain.forecast.forecast import estimate
+from tests.explain.forecasts import gang, hours, nodes, situation
+from tests.oracle.builders import GPU
+from tests.support import Obj
+
+
+def queue(name: str, guarantee: int | None = None, cap: int | None = None, **more: Any) -> Obj:
+    sizes = {key: size for key, size in (("guarantee", guarantee), ("cap", cap)) if size is not None}
+    return {"name": name, "limits": [{"resource": GPU, **sizes}], **more}
+
+
+def inside(queue: str, objects: list[Obj]) -> list[Obj]:
+    for one in objects:
+        one["metadata"].setdefault("labels", {})["maitred.dev/queue"] = queue
+    return objects
+
+
+def starts(objects: list[Obj], *queues: Obj, **policy: Any) -> float:
+    """When `mine` starts, in hours from now."""
+    found = estimate(situation(objects, {"queues": list(queues), **policy}), "default/mine")
+    return hours(found.likely)
+
+
+def test_a_group_waits_for_the_limit_of_its_queue_and_not_for_room() -> None:
+    """Half of the node is free. The queue has its four when others of it end, in three hours."""
+    objects = [
+        *nodes(1),
+        *inside("a", gang("other", 1, "5h", on="n0", ran=2, gpu=4)),
+        *inside("a", gang("mine", 1, "1h", gpu=4)),
+    ]
+    assert starts(objects, queue("a", cap=4)) == 3
+    assert starts(objects, queue("a", cap=8)) == 0
+
+
+def test_a_group_waits_for_the_turn_of_its_queue() -> None:
+    """The node is free in an hour. The older group is of the queue that has the other node."""
+    objects = [
+        *nodes(2),
+        *inside("a", gang("long", 1, "50h", on="n0", ran=2)),
+        *inside("c", gang("short", 1, "3h", on="n1", ran=2)),
+        *inside("a", gang("older", 1, "4h", waited=9)),
+        *inside("b", gang("mine", 1, "4h")),
+    ]
+    queues = queue("a", 0), queue("b", 0), queue("c", 0)
+    assert starts(objects, *queues) == 1
+    assert starts(objects, *queues, order=["priority", "age"]) == 5
+
+
+def test_what_was_lent_comes_back_when_it_has_run_as_long_as_its_queue_says() -> None:
+    """The borrower runs for 50 hours, and may stay for four of them, two of which are over."""
+    objects = [
+        *nodes(1),
+        *inside("b", gang("borrower", 1, "50h", on="n0", ran=2)),
+        *inside("a", gang("mine", 1, "1h")),
+    ]
+    assert starts(objects, queue("a", 8), queue("b", 0, minRuntime="4h")) == 2
+    assert starts(objects, queue("a", 0), queue("b", 0, minRuntime="4h")) == 48
+    kept = {"preemption": {"mode": "never"}}
+    assert starts(objects, queue("a", 8), queue("b", 0, minRuntime="4h"), **kept) == 48
+
+
+def test_what_is_entitled_stays_whatever_the_priority_of_who_waits_in_another_queue() -> None:
+    objects = [
+        *nodes(1),
+        *inside(
+            "b", gang("entitled", 1, "50h", on="n0", ran=2, annotations={"maitred.dev/min-runtime": "4h"})
+        ),
+        *inside("a", gang("mine", 1, "1h", priority=10)),
+    ]
+    assert starts(objects, queue("a", 0), queue("b", 8)) == 48
