@@ -139,7 +139,7 @@ def full_cluster(size: Size) -> Iterator[Obj]:
         yield node(name, f"rack-{rack:04}", zone_of(rack), H100)
         place, index = divmod(number, share)
         team = size.names[place] if place < len(size.names) else ""
-        pod = job_pod(f"run-{team or 'rest'}", index, Template(gpus=GPUS), node_name=name)
+        pod = job_pod(f"run-{place:04}", index, Template(gpus=GPUS), node_name=name)
         pod["status"]["startTime"] = START
         yield in_queue(pod, team)
 

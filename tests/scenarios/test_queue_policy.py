@@ -32,7 +32,10 @@ ALL_YOURS = (queue("mine"), queue("yours", guarantee=4))
 CAPPED = (queue("mine", guarantee=2), queue("yours", guarantee=1, cap=1))
 WITHOUT_YOURS = (queue("mine", guarantee=2),)
 BAD: Sequence[tuple[Sequence[Json], str]] = [
-    ((queue("mine", "yours"), queue("yours", "mine")), "queues[0].parent: goes round in a circle: mine below"),
+    (
+        (queue("mine", "yours"), queue("yours", "mine")),
+        "queues[0].parent: goes round in a circle: mine below",
+    ),
     (
         ({"name": "mine", "limits": [{"resource": "gpu", "guarantee": 2}]},),
         "queues[0].limits[0].resource: 'gpu' is no resource of pods",
@@ -119,18 +122,18 @@ class Load:
             await stage.play(Settle(), IsSuspended(LATE))
 
     async def _removal(self, stage: Stage) -> None:
-        """Who runs in a queue that is gone stays. Who waits there is told so, and has its place as soon as
-        the queue is there again."""
+        """Who runs in a queue that is gone stays. Who waits there is told so, whether it is new or was
+        suspended, and has its place as soon as the queue is there again."""
         await self._desk.change(WITHOUT_YOURS)
         await create_marked(stage, OWNER, MINE)
         await stage.play(Whole(OWNER))
         await create_marked(stage, NEXT, MINE)
         await create_marked(stage, ORPHAN, YOURS)
         words = "Invalid: Request: there is no queue yours; set maitred.dev/queue to"
-        await stage.play(Exist(ORPHAN), PodsTold(ORPHAN, words, "SchedulerError"))
+        for job in (ORPHAN, LATE):
+            await stage.play(Exist(job), PodsTold(job, words, "SchedulerError"))
         await stage.play(Exist(NEXT), PodsTold(NEXT, "Waiting: Capacity"), Settle(), NotBound(NEXT))
         for job in (ORPHAN, NEXT, OWNER):
             await stage.play(Delete(job), Gone(job))
-        await stage.play(Settle(), IsSuspended(LATE))
         await self._desk.change(HALF_EACH)
         await stage.play(Whole(LATE))

@@ -25,7 +25,11 @@ def machine(name: str, model: str) -> Machine:
 NODES = machine("h", H100), machine("a", A100)
 FIRST, SECOND = Job("first", 2, spec=TRAINING), Job("second", 2, spec=TRAINING)
 PROUD = Job("proud", 1, spec={**TRAINING, "nodeSelector": {MODEL: H100}})
-SWEEP, MORE, BOBS = Job("sweep", 2, spec=TRAINING), Job("more", 1, spec=TRAINING), Job("bobs", 2, spec=TRAINING)
+SWEEP, MORE, BOBS = (
+    Job("sweep", 2, spec=TRAINING),
+    Job("more", 1, spec=TRAINING),
+    Job("bobs", 2, spec=TRAINING),
+)
 PRETRAIN = Job("pretrain", 4, spec=TRAINING)
 
 
@@ -46,7 +50,9 @@ class ThreeTeams:
 async def submit(stage: Stage, job: Job, queue: str, user: str = "") -> None:
     """As the policies of admission leave it: whose it is stands on the Job."""
     body = job_body(job, stage.dialect)
-    body["metadata"]["annotations"] = {"maitred.dev/queue": queue} | ({"maitred.dev/user": user} if user else {})
+    body["metadata"]["annotations"] = {"maitred.dev/queue": queue} | (
+        {"maitred.dev/user": user} if user else {}
+    )
     await stage.api.create(JOBS, body)
 
 
