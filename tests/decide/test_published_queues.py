@@ -1,4 +1,4 @@
-"""Published examples of other schedulers, with their numbers, decided by the engine and judged by the checker.
+"""Published examples of other schedulers, with their numbers: the engine decides, and the checker judges.
 
 `tests/oracle/test_queues.py` has the same examples for the oracle.
 """
