@@ -12,7 +12,9 @@ from benchmarks.figures import Figure, Goal, Work, in_turns
 from benchmarks.loading import NOW, loaded
 from benchmarks.objects import GPU, H100, Obj, Template, job_pod, node, pod_group
 from maitred.cluster.snapshot import Snapshot
-from maitred.decide import decide
+from maitred.controllers.scheduling.worklist import MOST_EXPLAINED
+from maitred.decide import Scope, decide
+from maitred.decide.scope import EVERYTHING
 from maitred.model.manifest import read_policy
 from maitred.model.policy import Policy
 from maitred.model.queues import QUEUE
@@ -64,12 +66,15 @@ def seats_nobody(size: Size) -> list[Figure]:
     assert not plan.binds, "nobody finds places"
     assert not plan.evictions, "nobody leaves"
     assert {"Quota", "Capacity"} <= {found.category for group in plan.groups for found in group.blockers}
-    queues, none = in_turns(
-        [Work(lambda: decide(snapshot, policy, NOW)), Work(lambda: decide(snapshot, Policy(), NOW))], REPEATS
+    some = Scope(explained={group.group for group in plan.groups[:MOST_EXPLAINED]})
+    works = [(policy, some), (policy, EVERYTHING), (Policy(), some)]
+    usual, every, none = in_turns(
+        [Work(lambda p=p, s=s: decide(snapshot, p, NOW, s)) for p, s in works], REPEATS
     )
     return [
-        Figure(size.case, "decide, nobody is seated", "s", queues, goal=Goal(0.5)),
-        Figure(size.case, "the same without queues", "s", none),
+        Figure(size.case, "decide, nobody is seated, 64 groups are explained", "s", usual, goal=Goal(0.5)),
+        Figure(size.case, "the same, all are explained", "s", every),
+        Figure(size.case, "the former without queues", "s", none),
     ]
 
 

@@ -326,8 +326,8 @@ def test_what_is_remembered_of_use_is_as_the_rules_say(
 @given(worlds())
 @examples(150)
 def test_law_6_queues_do_not_take_from_each_other_for_ever(world: World) -> None:
-    """Nothing arrives but what is made anew: a fixed point is reached. There everybody has what is guaranteed,
-    if it can be had."""
+    """Nothing arrives but what is made anew: a fixed point is reached. There everybody has what is
+    guaranteed, if it can be had."""
     found = settled(world)
     oracle, seated = found.oracle(), found.seated()
     waiting = [place for place, team in enumerate(found.teams) if not team.nodes]

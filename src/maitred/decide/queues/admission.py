@@ -245,10 +245,13 @@ def _excess_of(use: QueueUse, ask: Ask, model: int | None, count: int) -> Excess
 def _least_amounts(use: QueueUse, ask: Ask, model: int | None, count: int) -> Ints:
     """What so many members use at least of every kind. Where they may be on any model it counts as if their
     nodes said none: for limits that speak of all models."""
-    amounts = np.array([use.amounts_of(shape) for shape in ask.shapes])
-    least = np.sort(amounts, axis=0)[:count].sum(axis=0)
+    shapes = ask.shapes
+    if len(ask.distinct) == 1:
+        least = use.amounts_of(shapes[0]) * min(count, len(shapes))
+    else:
+        least = np.sort(np.array([use.amounts_of(shape) for shape in shapes]), axis=0)[:count].sum(axis=0)
     for claim, of_claim in _newly_shared(use, ask).items():
-        without = sum(1 for shape in ask.shapes if claim not in dict(use.shared_by(shape)))
+        without = sum(1 for shape in shapes if claim not in dict(use.shared_by(shape)))
         if count > without:
             least = least + of_claim
     return use.on_model(least, 0 if model is None else model)
