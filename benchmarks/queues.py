@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 
 import msgspec
@@ -16,6 +17,7 @@ from maitred.controllers.scheduling.worklist import MOST_EXPLAINED
 from maitred.decide import Scope, decide
 from maitred.decide.scope import EVERYTHING
 from maitred.model.manifest import read_policy
+from maitred.model.plan import Plan
 from maitred.model.policy import Policy
 from maitred.model.queues import QUEUE
 
@@ -66,11 +68,9 @@ def seats_nobody(size: Size) -> list[Figure]:
     assert not plan.binds, "nobody finds places"
     assert not plan.evictions, "nobody leaves"
     assert {"Quota", "Capacity"} <= {found.category for group in plan.groups for found in group.blockers}
-    some = Scope(explained={group.group for group in plan.groups[:MOST_EXPLAINED]})
+    some = as_in_scheduler(plan)
     works = [(policy, some), (policy, EVERYTHING), (Policy(), some)]
-    usual, every, none = in_turns(
-        [Work(lambda p=p, s=s: decide(snapshot, p, NOW, s)) for p, s in works], REPEATS
-    )
+    usual, every, none = in_turns([Work(partial(decide, snapshot, p, NOW, s)) for p, s in works], REPEATS)
     return [
         Figure(size.case, "decide, nobody is seated, 64 groups are explained", "s", usual, goal=Goal(0.5)),
         Figure(size.case, "the same, all are explained", "s", every),
@@ -85,19 +85,25 @@ def seats_gangs(size: Size) -> list[Figure]:
     alone = snapshot_of(chain(half_empty(size), gangs(size)))
     others = small_gangs(size, size.gangs, size.waiting - size.gangs)
     beside = snapshot_of(chain(half_empty(size), gangs(size), others))
-    for snapshot in (alone, beside):
-        assert len(decide(snapshot, policy, NOW).binds) == pods, "every gang is seated, and nobody else"
+    plans = [decide(snapshot, policy, NOW) for snapshot in (alone, beside)]
+    assert all(len(plan.binds) == pods for plan in plans), "every gang is seated, and nobody else"
+    some = as_in_scheduler(plans[1])
     works = [(alone, policy), (beside, policy), (alone, Policy())]
     whole, among, none = (
         seconds.rate(pods)
-        for seconds in in_turns([Work(lambda s=s, p=p: decide(s, p, NOW)) for s, p in works], REPEATS)
+        for seconds in in_turns([Work(partial(decide, s, p, NOW, some)) for s, p in works], REPEATS)
     )
     what = f"decide, {size.gangs} gangs of {size.members} are seated"
     return [
         Figure(size.case, f"{what}, nobody else waits", "pods/s", whole, goal=goal, rate=True),
-        Figure(size.case, f"{what}, the others wait", "pods/s", among, rate=True),
+        Figure(size.case, f"{what}, the others wait", "pods/s", among, goal=goal, rate=True),
         Figure(size.case, "the former without queues", "pods/s", none, rate=True),
     ]
+
+
+def as_in_scheduler(plan: Plan) -> Scope:
+    """So many groups are explained in one cycle."""
+    return Scope(explained={group.group for group in plan.groups[:MOST_EXPLAINED]})
 
 
 def snapshot_of(objects: Iterable[Obj]) -> Snapshot:
