@@ -122,6 +122,15 @@ def test_groups_that_share_a_new_claim_pay_once() -> None:
     assert bound(judged(objects, policy(paying("a", 6)))) == ["s0", "s1", "s2", "t0"]
 
 
+def test_a_new_claim_is_paid_by_the_queue_that_gets_it_first() -> None:
+    """`x` goes first, in a queue that has no budget. Then it costs `y` nothing."""
+    both = [claiming("x", "b", SHARED), claiming("y", "a", SHARED)]
+    objects = [*BASE, *NODE, resource_claim("both", TWO), *both]
+    rules = policy(paying("a", 1), {"name": "b"})
+    assert bound(judged(objects, rules)) == ["x", "y"]
+    assert bound(judged([*objects[:-2], both[1]], rules)) == []
+
+
 @pytest.mark.parametrize(("name", "counts"), [("gpu.other.com", True), ("link.other.com", False)])
 def test_a_class_without_a_resource_is_of_devices_by_its_name(name: str, counts: bool) -> None:
     """`gpu.other.com` is `other.com/gpu`."""

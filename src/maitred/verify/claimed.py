@@ -116,10 +116,11 @@ class ClaimedDevices:
         first = self.first(key)
         if first is not None:
             return self._account(first) == self._account(pod)
-        return len({self._account(one) for one in self._users.get(key, [pod])}) == 1
+        return len({self._account(one) for one in self.users.get(key, [pod])}) == 1
 
     @cached_property
-    def _users(self) -> Mapping[str, list[Pod]]:
+    def users(self) -> Mapping[str, list[Pod]]:
+        """Of each claim, those who get a seat by the Plan."""
         found: dict[str, list[Pod]] = {}
         for pod in self._seats:
             for use in pod.devices:

@@ -123,7 +123,10 @@ class _Ledger:
                 found.append(self._cost(pod, rate))
             for claim, of_claim in together.items():
                 cost = self._cost(pod, of_claim)
-                # Of several that get it together nobody knows here who pays: it costs this at least.
+                # Of several that get it together nobody knows here who pays: it costs this at least, and
+                # nothing if any of them is in another queue.
+                if not all(map(self.books.is_in(name), self.books.claims.users.get(claim, ()))):
+                    continue
                 if claim not in shared or cost.end < shared[claim].end:
                     shared[claim] = cost
         return [*found, *shared.values()]

@@ -27,7 +27,8 @@ class SharedUse(Generic[Number]):
     first, as long as anybody uses it."""
 
     def __init__(self, users: Mapping[str, int], charged: Mapping[str, tuple[Rows, NDArray[Number]]]) -> None:
-        self.users, self.charged = dict(users), dict(charged)
+        self.users = dict(users)
+        self.charged: dict[str, tuple[Rows, NDArray[Number]]] = dict(charged)
 
     def copy(self) -> "SharedUse[Number]":
         return SharedUse(self.users, self.charged)
