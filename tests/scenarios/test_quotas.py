@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from maitred.controllers.policy import PolicyKeeper
 from maitred.sandbox.kubelets.bodies import Machine
+from tests.scenarios.api import Json
 from tests.scenarios.dialect import JOBS, job_body
 from tests.scenarios.gangs import GPU, ONE_BY_ONE, WITH_GPU
 from tests.scenarios.healing import IsSuspended, Untouched, Whole
@@ -38,7 +39,7 @@ class ThreeTeams:
     """Vision has a quota of H100, language of A100; the users of the lab borrow two devices each at most."""
 
     async def run(self, keeper: PolicyKeeper) -> None:
-        limits = {
+        limits: dict[str, Json] = {
             "vision": {"model": "H100", "guarantee": 2, "cap": 2},
             "language": {"model": "A100", "guarantee": 4},
             "lab": {"perUser": 2},
