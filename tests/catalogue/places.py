@@ -190,6 +190,7 @@ DEVICES = Chapter(
             [GPU_CLASS, b.node("n1"), gpus("n1", gpu(0)), one(requests={"example.com/gpu": 2})],
             {"Devices": {"resource": "example.com/gpu", "holds": 0, "needed": 1}},
             "Impossible",
+            remedy="request",
         ),
         Situation(
             "A claim template that is missing",

@@ -57,8 +57,9 @@ class MemoryPart(Generic[M]):
                 if isinstance(outcome, Done):
                     retry = Retry()
                 elif isinstance(outcome, Refused) and outcome.why is RefusalReason.STALE:
-                    what = "what is remembered of %s was changed by others, and that counts now"
-                    log.info(what, self._words)
+                    log.info(
+                        "what is remembered of %s was changed by others, and that counts now", self._words
+                    )
                 else:
                     seconds = retry.again()
                     log.warning(
