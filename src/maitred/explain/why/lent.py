@@ -1,4 +1,4 @@
-"""What others have borrowed of what the queue of a waiting group is guaranteed, and until when at the latest."""
+"""What others have borrowed of the guarantee of a waiting group's queue, and until when at the latest."""
 
 from collections import defaultdict
 from collections.abc import Iterator
