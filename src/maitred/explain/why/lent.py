@@ -81,13 +81,13 @@ class _Lending:
         evictable = EvictablePods(self.snapshot, situation.policy, self.now)
         self.standings = Standings(book, evictable)
 
-    def asked(self, shape: int) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+    def asked(self, shape: int) -> Mask:
         """Of which resources a pod of a shape asks for any."""
         known = self.snapshot.shapes[shape]
         own = self.book.amounts_of(self.snapshot.needs[known.needs], known.devices)
-        shared = (amounts for _, amounts in self.book.shared_by(known.devices))
-        found: np.ndarray[tuple[int], np.dtype[np.bool_]] = sum(shared, start=own) > 0
-        return found
+        for _, amounts in self.book.shared_by(known.devices):
+            own = own + amounts
+        return own > 0
 
     def lent(self, limit: Limit) -> int:
         """What a queue leaves idle of a guarantee and could not have now, as `maitred queues` shows it."""
