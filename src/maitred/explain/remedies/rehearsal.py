@@ -26,7 +26,7 @@ from maitred.explain.cycle import ExplainedCycle
 from maitred.explain.remedies.attempt_budget import AttemptBudget, Memory
 from maitred.explain.remedies.rerun import rerun
 from maitred.model.plan import Bind, Blocker, Verdict
-from maitred.model.policy import grace_limit
+from maitred.model.policy import Policy, grace_limit
 from maitred.model.queues import Payer
 
 PROBE_STEPS = 2_000
@@ -401,12 +401,14 @@ class Rehearsal:
         ranked: RankedGroup,
         rivals: Iterable[RankedGroup],
         first: int,
+        policy: Policy | None = None,
     ) -> ChangeOutcome | None:
         """What the cycle, once changed, does to others; None if it does not seat this group, or if others
         would have to leave for it.
 
         Nothing changes before the turn `first`; `rivals` are the groups that wait now and may act
-        differently from then on. No others need a turn. What takes more effort than is left is not tried.
+        differently from then on. No others need a turn. `policy`: another one, if that is the
+        change. What takes more effort than is left is not tried.
         """
         done, rivals = self._done_before(ranked, first), list(rivals)
         stood = {other.number for other in self.ranked_groups if not other.waits} - {
@@ -419,7 +421,7 @@ class Rehearsal:
         live = stood | {other.number for other in rivals} | {ranked.number}
         kept = self._kept(snapshot, live)
         views = tuple(self._kept_view(snapshot.groups[number], number in live) for number in kept)
-        again = rerun(replace(snapshot, groups=views), self.policy, self.now, known)
+        again = rerun(replace(snapshot, groups=views), policy or self.policy, self.now, known)
         self.effort.spend(self._units(again.tried) + again.steps // SEARCH_STEPS_PER_UNIT)
         self.effort.spend(len(kept) // GROUPS_PER_UNIT)
         stands = dict(zip(kept, again.standings, strict=True))

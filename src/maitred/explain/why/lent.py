@@ -40,7 +40,7 @@ def lent_words(situation: Situation, group: TriedGroup) -> Iterator[str]:
     if book is None or group.view.account == NO_ACCOUNT:
         return
     lending = _Lending(situation, book)
-    asked = np.array([lending.asked(shape) for shape in set(group.ask.shapes)]).any(axis=0)
+    asked: Mask = np.logical_or.reduce([lending.asked(shape) for shape in group.ask.distinct])
     for queue in reversed(book.tree.chain[book.accounts[group.view.account].queue]):
         for limit in book.limits[queue]:
             resource = book.tree.resources.index(limit.bounds.resource)
