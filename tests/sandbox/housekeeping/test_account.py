@@ -7,12 +7,13 @@ from datetime import timedelta
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from maitred.kube.errors import KubeError
 from maitred.sandbox.housekeeping.cache import key_of
-from maitred.sandbox.housekeeping.jobs import indexes
+from maitred.sandbox.housekeeping.jobs import failures, indexes
 from maitred.sandbox.housekeeping.jobs.account import JobAccount
 from maitred.sandbox.housekeeping.jobs.failures import FailureRecord, wait_after
 from maitred.sandbox.housekeeping.jobs.objects import COMPLETE, FAILED, JobStatus, Uncounted
@@ -145,7 +146,8 @@ def test_unseen_pods_are_not_made_again() -> None:
     assert account([], parallelism=3, completions=3).steps(settled=True).create == [None] * 3
 
 
-def test_waiting_doubles_with_each_failure_and_ends_with_a_success() -> None:
+def test_waiting_doubles_with_each_failure_and_ends_with_a_success(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(failures, "FIRST_WAIT", 10.0)  # servers of other tests in this process wait less
     ended = make_pod(0, "Failed", creationTimestamp="2026-11-15T11:59:59Z")
     record = FailureRecord().after([], [ended])
     assert [record.wait(NOW), FailureRecord(3, record.last).wait(NOW)] == [9.0, 39.0]
