@@ -2,13 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.journal import Rows
-from maitred.cluster.nodes import Mask
+from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.queues.book import Limit, QueueBook
 from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME
 from maitred.decide.preemption.evictable import NEVER, EvictablePods
@@ -124,8 +125,18 @@ class _Lending:
         _, first = np.unique(np.where(groups == NO_GROUP, -1 - pods, groups), return_index=True)
         for pod in pods[first].tolist():
             group = int(bound.group[pod])
-            members = np.array([pod]) if group == NO_GROUP else np.flatnonzero(bound.group == group)
-            started = bound.started[members][bound.started[members] != UNKNOWN_TIME]
-            ends = stated_ends(self.snapshot, pod, int(started.min())) if len(started) else ()
+            started = int(bound.started[pod] if group == NO_GROUP else self._group_started[group])
+            ends = () if started in (UNKNOWN_TIME, NEVER) else stated_ends(self.snapshot, pod, started)
             last = max(last, next((end.at for end in ends if end.enforced), NEVER))
+            if last == NEVER:
+                break
         return last
+
+    @cached_property
+    def _group_started(self) -> Ints:
+        """When the first member of each group started; NEVER if none has."""
+        bound = self.snapshot.bound
+        found = np.full(len(self.snapshot.seated), NEVER, dtype=np.int64)
+        known = (bound.group != NO_GROUP) & (bound.started != UNKNOWN_TIME)
+        np.minimum.at(found, bound.group[known], bound.started[known])
+        return found
