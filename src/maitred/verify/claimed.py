@@ -28,6 +28,14 @@ def names_of_class(cluster: Cluster, name: str) -> frozenset[str]:
     return frozenset({CLASS_RESOURCE + name, served} - {""})
 
 
+def priced_as(cluster: Cluster, name: str) -> tuple[str, ...]:
+    """The names of a class in the order in which prices are looked for: the resource that it serves, its own
+    name, that of the resource that a device plugin would offer, and that of the resource of the class."""
+    own = CLASS_RESOURCE + name
+    first, _, domain = name.partition(".")
+    return (*(names_of_class(cluster, name) - {own}), name, f"{domain}/{first}", own)
+
+
 def _node_pools(cluster: Cluster) -> Iterator[tuple[str, list[Device]]]:
     """Devices that can be allocated, pool by pool, and the one node that they are on; empty if they are not
     all on one."""
@@ -96,23 +104,31 @@ class ClaimedDevices:
         allocation = self._cluster.allocations.get(key)
         return _least(wish) if allocation is None else _allocated(wish, allocation)
 
+    def by_claim(self, pod: Pod) -> Iterator[tuple[str, Mapping[str, int]]]:
+        """All claims of a pod, and what they have or ask for, by class."""
+        for use in pod.devices:
+            key = claim_key(self._cluster, pod, use)
+            yield key, self._by_class(pod, use, key)
+
     def _pays(self, pod: Pod, key: str) -> bool:
         """Whether a claim counts for the account of a pod: it does for the first on a node that the claim was
         reserved for. Of several that get it together nobody knows here who came first."""
-        first = self._first(key)
+        first = self.first(key)
         if first is not None:
             return self._account(first) == self._account(pod)
-        return len({self._account(one) for one in self._users.get(key, [pod])}) == 1
+        return len({self._account(one) for one in self.users.get(key, [pod])}) == 1
 
     @cached_property
-    def _users(self) -> Mapping[str, list[Pod]]:
+    def users(self) -> Mapping[str, list[Pod]]:
+        """Of each claim, those who get a seat by the Plan."""
         found: dict[str, list[Pod]] = {}
         for pod in self._seats:
             for use in pod.devices:
                 found.setdefault(claim_key(self._cluster, pod, use), []).append(pod)
         return found
 
-    def _first(self, key: str) -> Pod | None:
+    def first(self, key: str) -> Pod | None:
+        """On a node, of those that a claim was reserved for."""
         claim = self._cluster.device_objects["ResourceClaim"].get(key)
         namespace, pods = key.partition("/")[0], self._cluster.pods
         for _, resource, name, _ in [] if claim is None else consumers(claim.doc("status")):

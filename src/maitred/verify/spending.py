@@ -15,6 +15,7 @@ from itertools import pairwise
 from math import isclose, isfinite
 
 from .case import Breach, Case, breach
+from .claimed import priced_as
 from .fields import Doc
 from .limits import asked_by, terms_of
 from .membership import owners_of
@@ -111,24 +112,67 @@ class _Ledger:
         return self._costs(name, budget, self.books.holding)
 
     def _costs(self, name: str, budget: Allotment, seats: Iterable[Bind]) -> list[Cost]:
-        found = []
+        found, shared = [], dict[str, Cost]()
         for pod, node in seats:
-            rate = self._rate(budget, pod, self.case.model_of(node))
-            if not rate or not self.books.is_in(name)(pod):
+            if not self.books.is_in(name)(pod):
                 continue
-            start = self.now if pod.started is None else thousandths(pod.started)
-            seen = pod.started is not None and start <= self.now
-            start = start if seen else self.now
-            found.append(Cost(rate, start, max(start, self._end(pod, start)), seen))
-        return found
+            model = self.case.model_of(node)
+            rate, together = self._rate(budget, pod, model), self._rates_of_claims(budget, pod, model)
+            rate += together.pop("", 0.0)
+            if rate:
+                found.append(self._cost(pod, rate))
+            for claim, of_claim in together.items():
+                cost = self._cost(pod, of_claim)
+                # Of several that get it together nobody knows here who pays: it costs this at least, and
+                # nothing if any of them is in another queue.
+                if not all(map(self.books.is_in(name), self.books.claims.users.get(claim, ()))):
+                    continue
+                if claim not in shared or cost.end < shared[claim].end:
+                    shared[claim] = cost
+        return [*found, *shared.values()]
+
+    def _cost(self, pod: Pod, rate: float) -> Cost:
+        start = self.now if pod.started is None else thousandths(pod.started)
+        seen = pod.started is not None and start <= self.now
+        start = start if seen else self.now
+        return Cost(rate, start, max(start, self._end(pod, start)), seen)
 
     def _rate(self, budget: Allotment, pod: Pod, model: str) -> float:
-        devices = self.case.policy.devices
-        asked = {r: n for r, n in pod.requests.items() if any(fnmatchcase(r, p) for p in devices)}
-        counts = {name: n / 1000 if name == "cpu" else n for name, n in asked.items()}
+        """Of what it requests as resources."""
+        cluster, total = self.case.cluster, 0.0
+        for name, n in pod.requests.items():
+            served = cluster.device_resources.get(name)
+            names = (name,) if served is None else priced_as(cluster, served)
+            total += (n / 1000 if name == "cpu" else n) * self._price(budget, names, model)
+        return total
+
+    def _rates_of_claims(self, budget: Allotment, pod: Pod, model: str) -> dict[str, float]:
+        """Of the claims that it pays for: under the empty key those that it has on a node."""
+        found = dict[str, float]()
+        for key, counts in self.books.claims.by_claim(pod):
+            each = ((priced_as(self.case.cluster, name), count) for name, count in counts.items())
+            cost = sum(count * self._price(budget, names, model) for names, count in each)
+            if cost and self._pays(pod, key):
+                place = "" if pod.holds else key
+                found[place] = found.get(place, 0.0) + cost
+        return found
+
+    def _pays(self, pod: Pod, claim: str) -> bool:
+        """Only the first on a node pays that a claim was reserved for; if there is none, who gets it now."""
+        first = self.books.claims.first(claim)
+        if not pod.holds:
+            return first is None
+        return first is not None and first.key == pod.key and claim in self.case.cluster.allocations
+
+    def _price(self, budget: Allotment, names: tuple[str, ...], model: str) -> float:
+        """What one device costs that is known by these names; nothing if none of them is that of devices."""
+        patterns = self.case.policy.devices
+        if not any(fnmatchcase(name, pattern) for name in names for pattern in patterns):
+            return 0.0
         if not budget.prices:
-            return float(sum(counts.values()))
-        return sum(count * _price(budget.prices, name, model) for name, count in counts.items())
+            return 1.0
+        prices = (_price(budget.prices, name, model) for name in names)
+        return next((price for price in prices if price is not None), 0.0)
 
     def spent(self, name: str, budget: Allotment) -> float:
         """In this period."""
@@ -232,9 +276,9 @@ def _judge(name: str, told: Spent, right: Spent) -> Iterator[Breach]:
             yield breach(LIMITS, WHO, f"says that queue {name} {words} {claimed:g}, and it is {correct:g}")
 
 
-def _price(prices: Sequence[tuple[str, str, float]], resource: str, model: str) -> float:
+def _price(prices: Sequence[tuple[str, str, float]], resource: str, model: str) -> float | None:
     fits = (cost for name, like, cost in prices if fnmatchcase(resource, name) and is_model(like, model))
-    return next(fits, 0.0)
+    return next(fits, None)
 
 
 def bounds_of(period: str, now: int) -> list[int]:

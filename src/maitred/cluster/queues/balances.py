@@ -12,17 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from maitred.cluster.nodes import Ints
-from maitred.cluster.queues.book import Floats, QueueAccount, QueueBook
+from maitred.cluster.queues.book import QueueAccount
+from maitred.cluster.queues.charges import DEVICE_HOURS, MONEY, Floats
 from maitred.cluster.queues.tree import QueueTree
-from maitred.model.needs import Needs
-from maitred.model.policy import Policy, is_device, price_of
-from maitred.model.quantity import amount
 from maitred.model.queues import QueueBudget
 
 HOUR = 3_600_000
 PERIODS = 3
-DEVICE_HOURS, MONEY = 0, 1
-UNITS = 2
 
 
 def unit_of(budget: QueueBudget) -> int:
@@ -59,26 +55,6 @@ class Balances:
         starts, ends = np.maximum(self.bounds[rows, :-1], self.now), self.bounds[rows, 1:]
         found: Floats = np.clip(np.minimum(ends, until) - starts, 0, None) / HOUR
         return found
-
-
-def rates_of(policy: Policy, models: Sequence[str], needs: Needs) -> Floats:
-    """What an hour of such a pod costs in each unit, on devices of each model."""
-    found = np.zeros((UNITS, len(models)))
-    for resource, count in needs.requests:
-        if is_device(policy, resource):
-            devices = count / amount(resource, 1)
-            found[DEVICE_HOURS] += devices
-            found[MONEY] += [devices * (price_of(policy, resource, model) or 0.0) for model in models]
-    return found
-
-
-def rates_by_needs(book: QueueBook) -> Floats:
-    """The same of all needs that pods have."""
-    needs = book.snapshot.needs
-    found = np.zeros((len(needs), UNITS, len(book.models)))
-    for number, one in enumerate(needs):
-        found[number] = rates_of(book.policy, book.models, one)
-    return found
 
 
 def budgets_of(tree: QueueTree) -> Mapping[int, QueueBudget]:

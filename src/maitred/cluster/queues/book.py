@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.device_models import models_told
 from maitred.cluster.devices.needs import ClaimNeed
 from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Codes, Ints, NodeView
+from maitred.cluster.queues.charges import Charges, Floats, named_claims
 from maitred.cluster.queues.claimed import ClaimCounter, DevicesByClaims, shared_needs
 from maitred.cluster.queues.tree import TOP, Bounds, QueueTree
 from maitred.cluster.snapshot import GroupView, Snapshot
@@ -25,8 +25,6 @@ from maitred.model.policy import Policy, device_model, matches_model
 from maitred.model.queues import EVERY_MODEL, Payer, named_queue
 from maitred.model.runtime import NO_TERMS, RunTerms, Runtime, limit_of
 from maitred.model.selector import matches, selector_of
-
-Floats = NDArray[np.float64]
 
 NO_QUEUE = -1
 RENEWED_EVERY = 3_600_000
@@ -229,9 +227,12 @@ class QueueBook:
     @cached_property
     def held(self) -> DevicesByClaims | None:
         """Devices that pods on nodes have by claims."""
-        shapes = self.snapshot.shapes if self.snapshot.allocated.held else ()
-        needs = (need for shape in shapes for need in shape.devices if need.allocated and need.claim)
-        return self.claims.held(frozenset(need.claim for need in needs))
+        return self.claims.held(named_claims(self.snapshot))
+
+    @cached_property
+    def charges(self) -> Charges:
+        """What an hour of devices costs those whose queue has a budget."""
+        return Charges(self.snapshot, self.policy, self.models)
 
     @cached_property
     def used_at_first(self) -> Ints:

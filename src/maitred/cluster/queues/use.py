@@ -6,29 +6,36 @@ are leaving have left and all who were promised a place have it. A limit holds f
 
 from collections.abc import Mapping
 from copy import copy
-from typing import Self
+from typing import Generic, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.journal import Moved, Rows, Seated
 from maitred.cluster.load import Account, Load
 from maitred.cluster.nodes import Ints, Mask
-from maitred.cluster.queues.balances import PERIODS, rates_of
-from maitred.cluster.queues.book import Floats, QueueBook
+from maitred.cluster.queues.balances import PERIODS
+from maitred.cluster.queues.book import QueueBook
+from maitred.cluster.queues.charges import Floats
+
+Number = TypeVar("Number", np.int64, np.float64)
 
 
-class SharedUse:
+class SharedUse(Generic[Number]):
     """Claims that several pods share: how many use each, and where it counts. It counts for whoever had it
     first, as long as anybody uses it."""
 
-    def __init__(self, users: Mapping[str, int], charged: Mapping[str, tuple[Rows, Ints]]) -> None:
-        self.users, self.charged = dict(users), dict(charged)
+    def __init__(self, users: Mapping[str, int], charged: Mapping[str, tuple[Rows, NDArray[Number]]]) -> None:
+        self.users = dict(users)
+        self.charged: dict[str, tuple[Rows, NDArray[Number]]] = dict(charged)
 
-    def copy(self) -> "SharedUse":
+    def copy(self) -> "SharedUse[Number]":
         return SharedUse(self.users, self.charged)
 
-    def change(self, claim: str, by: int, rows: Rows, amounts: Ints, used: Ints) -> None:
+    def change(
+        self, claim: str, by: int, rows: Rows, amounts: NDArray[Number], used: NDArray[Number]
+    ) -> None:
         """So many more use it, or fewer. If they are the first, it counts in these rows."""
         before = self.users.get(claim, 0)
         self.users[claim] = before + by
@@ -49,7 +56,7 @@ class QueueUse(Account):
         book = self.book
         self.now = self._at_first()
         self.later: Ints | None = None
-        self.shared, self.shared_later = SharedUse({}, {}), SharedUse({}, {})
+        self.shared, self.shared_later = SharedUse[np.int64]({}, {}), SharedUse[np.int64]({}, {})
         self.models = book.model_of(load.nodes)
         self._move_shared(self.shared, self.now, np.flatnonzero(load.here), 1)
         self._by_shape: dict[int, Ints] = {}
@@ -58,8 +65,14 @@ class QueueUse(Account):
         self.committed: Floats = np.zeros((0, PERIODS))
         """By budget and period: what those who were seated here could cost, beside all who were there. What
         others had is free again only once they have left."""
+        self.paid: SharedUse[np.float64] = SharedUse({}, {})
+        """Who pays for claims that several share. One that somebody had before is paid by that pod until it
+        has left, so it costs nobody here."""
+        self._shared_rates: dict[int, tuple[tuple[str, Floats], ...]] = {}
         if self.balances is not None:
             self.committed = np.zeros((len(self.balances.queues), PERIODS))
+            held = book.charges.held
+            self.paid = SharedUse(dict.fromkeys(() if held is None else held.shared, 1), {})
         self._shared_by_shape: dict[int, tuple[tuple[str, Ints], ...]] = {}
         self.changes = 0
         """How often anything has changed; equal numbers mean that nothing has."""
@@ -72,7 +85,7 @@ class QueueUse(Account):
         other = copy(self)
         other.load, other.now = load, self.now.copy()
         other.later = None if self.later is None else self.later.copy()
-        other.committed = self.committed.copy()
+        other.committed, other.paid = self.committed.copy(), self.paid.copy()
         other.shared, other.shared_later = self.shared.copy(), self.shared_later.copy()
         if load.nodes is not self.load.nodes:
             other.models = self.book.model_of(load.nodes)
@@ -117,6 +130,9 @@ class QueueUse(Account):
         )
         rows, costs = self.costs(entry.account, self.rates_of(entry.shape) @ of_models)
         self.committed[rows] += sign * costs
+        for claim, rates in self.shared_rates_of(entry.shape):
+            rows, costs = self.costs(entry.account, rates[:, self.models[entry.rows[0]]])
+            self.paid.change(claim, sign * int(entry.copies.sum()), rows, costs, self.committed)
 
     def move(self, entry: Moved, gone: bool) -> None:
         amounts = self._of_pods(entry.pods)
@@ -147,7 +163,7 @@ class QueueUse(Account):
         self._grow()
         return self.book.used_alone_by(pods)
 
-    def _move_shared(self, shared: SharedUse, used: Ints, pods: Rows, by: int) -> None:
+    def _move_shared(self, shared: SharedUse[np.int64], used: Ints, pods: Rows, by: int) -> None:
         """Claims that bound pods share are used by these no more, or again."""
         held = self.book.held
         if held is None or not held.shared:
@@ -181,12 +197,25 @@ class QueueUse(Account):
         return known
 
     def rates_of(self, shape: int) -> Floats:
-        """What an hour of a pod of a shape costs in each unit, on devices of each model."""
+        """What an hour of a pod of a shape costs in each unit, on devices of each model; claims aside that
+        several may share."""
         known = self._rates.get(shape)
         if known is None:
-            known = rates_of(self.book.policy, self.book.models, self.load.needs(shape))
-            self._rates[shape] = known
+            claims = self.load.shape(shape).devices
+            known = self._rates[shape] = self.book.charges.of_pod(self.load.needs(shape), claims)
         return known
+
+    def shared_rates_of(self, shape: int) -> tuple[tuple[str, Floats], ...]:
+        """The same of the claims of such a pod that several may share."""
+        known = self._shared_rates.get(shape)
+        if known is None:
+            claims = self.load.shape(shape).devices
+            known = self._shared_rates[shape] = tuple(self.book.charges.shared_by(claims))
+        return known
+
+    def is_paid(self, claim: str) -> bool:
+        """Whether somebody pays for it already, so that it costs nothing more to use it too."""
+        return bool(self.paid.users.get(claim))
 
     def costs(self, account: int, rates: Floats) -> tuple[Ints, Floats]:
         """The budgets that pay for what runs on an account, and what it costs each of them in each period

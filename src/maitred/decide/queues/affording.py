@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from maitred.cluster.account import NO_ACCOUNT
-from maitred.cluster.queues.balances import HOUR, MONEY, UNITS
-from maitred.cluster.queues.book import Floats
+from maitred.cluster.queues.balances import HOUR
+from maitred.cluster.queues.charges import MONEY, UNITS, Floats
 from maitred.cluster.queues.use import QueueUse
 from maitred.decide.ask import Ask, Assignment
 
@@ -88,6 +88,10 @@ def least_rates(use: QueueUse, ask: Ask, model: int | None, count: int) -> Float
     rates = np.array([of_shapes[shape] for shape in ask.shapes])
     chosen = rates.min(axis=2) if model is None else rates[:, :, model]
     found: Floats = np.sort(chosen, axis=0)[:count].sum(axis=0)
+    for claim, of_claim in _unpaid_claims(use, ask).items():
+        without = sum(1 for shape in ask.shapes if claim not in dict(use.shared_rates_of(shape)))
+        if count > without:
+            found = found + (of_claim.min(axis=1) if model is None else of_claim[:, model])
     return found
 
 
@@ -98,7 +102,18 @@ def rates_of_seats(use: QueueUse, ask: Ask, found: Assignment) -> Floats:
         models = use.models[[row for _, row in found]]
         for place, (member, _) in enumerate(found):
             rates[place] = use.rates_of(ask.shapes[member])[:, models[place]]
+        for claim, of_claim in _unpaid_claims(use, ask).items():
+            of_members = (dict(use.shared_rates_of(ask.shapes[member])) for member, _ in found)
+            users = (place for place, claims in enumerate(of_members) if claim in claims)
+            if (first := next(users, None)) is not None:
+                rates[first] += of_claim[:, models[first]]
     return rates
+
+
+def _unpaid_claims(use: QueueUse, ask: Ask) -> dict[str, Floats]:
+    """Claims that its members share and that nobody pays for yet: each is paid once, for all of them."""
+    shared = {claim: rates for shape in ask.distinct for claim, rates in use.shared_rates_of(shape)}
+    return {claim: rates for claim, rates in shared.items() if not use.is_paid(claim)}
 
 
 def longest_span(use: QueueUse, excess: Overspend) -> int:

@@ -16,14 +16,13 @@ from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.queues.balances import (
     HOUR,
-    MONEY,
     PERIODS,
     Balances,
     budgets_of,
-    rates_by_needs,
     unit_of,
 )
-from maitred.cluster.queues.book import RENEWED_EVERY, Floats, QueueBook, in_queues
+from maitred.cluster.queues.book import RENEWED_EVERY, QueueBook, in_queues
+from maitred.cluster.queues.charges import MONEY, Floats
 from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME, Snapshot
 from maitred.model.memory import LONGEST
 from maitred.model.meta import Timestamp
@@ -133,9 +132,8 @@ class _Settlement:
         above = self._budgets_above()[account]
         pods, levels = np.nonzero(above != NOBODY)
         row = above[pods, levels]
-        rate: Floats = rates_by_needs(book)[
-            bound.needs[pods], self.units[row], book.model_of(snapshot.nodes)[bound.node[pods]]
-        ]
+        models = book.model_of(snapshot.nodes)[bound.node[pods]]
+        rate = book.charges.of_bound(pods, self.units[row], models)
         costs = rate > 0
         pods, row, rate = pods[costs], row[costs], rate[costs]
         seen = (bound.started[pods] != UNKNOWN_TIME) & (bound.started[pods] <= self.now)

@@ -15,7 +15,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from maitred.cluster.queues.book import Floats, QueueBook
+from maitred.cluster.queues.book import QueueBook
+from maitred.cluster.queues.charges import Floats
 from maitred.cluster.queues.tree import QueueTree
 from maitred.cluster.queues.use import QueueUse
 from maitred.cluster.snapshot import Snapshot
