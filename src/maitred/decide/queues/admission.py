@@ -109,6 +109,16 @@ def refusals(use: QueueUse, ask: Ask, policy: Policy) -> list[tuple[str, Excess 
     return [(name, _excess_of(use, ask, named[name], need)) for name in sorted(named)]
 
 
+def all_excesses(use: QueueUse, ask: Ask, policy: Policy) -> Iterator[list[Excess]]:
+    """For each model that it may use, the preferred first: every limit that the least of it would exceed.
+    Models on which no budget pays for it are left out."""
+    need = max(1, ask.need)
+    for choice in models_for(use, ask, policy):
+        if first_overspend(use, ask.account, least_rates(use, ask, choice.model, need)) is None:
+            amounts = _least_amounts(use, ask, choice.model, need)
+            yield list(_excesses(use, ask, amounts, choice.model is not None))
+
+
 def is_refused(trial: Trial, ask: Ask, policy: Policy) -> bool:
     """Whether limits forbid the group, on whatever devices it would be."""
     if trial.queues is None or ask.account == NO_ACCOUNT:
