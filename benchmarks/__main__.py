@@ -15,6 +15,7 @@ from benchmarks import (
     healing,
     memory,
     preemption,
+    queues,
     rack_gangs,
     single,
 )
@@ -27,6 +28,7 @@ CASES: dict[str, Callable[[bool], list[Figure]]] = {
     "large-gang": single.large_gang,
     "impossible": single.impossible,
     "preemption": preemption.run,
+    "queues": queues.run,
     "healing": healing.run,
     "events": events.run,
     "memory": memory.run,

@@ -46,10 +46,24 @@ def check_remedies(objects: list[Obj], plan: Obj, policy: Obj | None = None) -> 
                 changed = applied(objects, entry["group"], remedy["detail"])
             except UnattainableError:
                 continue
-            verdicts = {one["group"]: one["verdict"] for one in decide(changed, policy)["groups"]}
+            ruled = with_limits(policy, remedy["detail"])
+            verdicts = {one["group"]: one["verdict"] for one in decide(changed, ruled)["groups"]}
             seated = {entry["group"], *scheduled, *remedy["detail"].get("ahead", ())}
             for group in seated.difference(remedy["detail"].get("instead", ())):
                 assert verdicts[group] == "Scheduled", (group, entry["group"], remedy)
+
+
+def with_limits(policy: Obj | None, detail: Obj) -> Obj | None:
+    """The policy in which its owner has followed a remedy; as it was, if that is no matter of the policy."""
+    changed = copy.deepcopy(policy)
+    for one in detail.get("limits", ()):
+        assert changed is not None
+        (queue,) = (queue for queue in changed["queues"] if queue["name"] == one["queue"])
+        about = (one["resource"], one["model"])
+        (limit,) = (lim for lim in queue["limits"] if (lim["resource"], lim.get("model", "*")) == about)
+        assert limit[one["limit"]] < amount(one["resource"], one["to"])
+        limit[one["limit"]] = one["to"]
+    return changed
 
 
 def applied(objects: list[Obj], group: str, detail: Obj) -> list[Obj]:
@@ -58,6 +72,8 @@ def applied(objects: list[Obj], group: str, detail: Obj) -> list[Obj]:
     kind = detail["kind"]
     if "part" in detail:
         return _part(changed, detail)
+    if kind == "limits":
+        return changed
     if kind in LOOSENED:
         for pod in pending(changed, group):
             LOOSENED[kind](pod["spec"], detail)

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from maitred.explain.forecast.forecast import estimate
 from tests.explain.forecasts import gang, hours, nodes, situation
 from tests.oracle.builders import GPU
@@ -72,3 +74,21 @@ def test_what_is_entitled_stays_whatever_the_priority_of_who_waits_in_another_qu
         *inside("a", gang("mine", 1, "1h", priority=10)),
     ]
     assert starts(objects, queue("a", 0), queue("b", 8)) == 48
+
+
+@pytest.mark.parametrize(
+    ("allowed", "words"),
+    [
+        (12, "the budget of queue a cannot pay for it; the next day begins at 2026-02-01T00:00:00Z"),
+        (4, "no day of the budget of queue a pays for it"),
+    ],
+)
+def test_a_group_that_waits_for_money_does_not_wait_until_others_end(allowed: int, words: str) -> None:
+    paying = {"name": "a", "budget": {"deviceHours": allowed, "period": "day"}, "runtime": {"default": "1h"}}
+    objects = [
+        *nodes(2),
+        *inside("a", gang("other", 1, on="n0", ran=0.5, gpu=8)),
+        *inside("a", gang("mine", 1, gpu=8)),
+    ]
+    found = estimate(situation(objects, {"queues": [paying]}), "default/mine")
+    assert found.words == f"not known: {words}"

@@ -327,14 +327,59 @@ def test_what_is_remembered_of_use_is_as_the_rules_say(
 @examples(150)
 def test_law_6_queues_do_not_take_from_each_other_for_ever(world: World) -> None:
     """Nothing arrives but what is made anew: a fixed point is reached."""
-    teams = {f"default/{team.name}": team for team in world.teams}
+    settled(world)
+
+
+@st.composite
+def crowded(draw: DrawFn) -> World:
+    """Every device is taken, mostly by what is borrowed, and some wait who are guaranteed something."""
+    sizes = [draw(st.integers(1, 6)) for _ in range(draw(st.integers(1, 3)))]
+    nodes = {f"n{number}": ("H100", size) for number, size in enumerate(sizes)}
+    queues = [
+        {**queue, "limits": [{"resource": GPU, "guarantee": draw(st.integers(0, 4))}]}
+        for queue in draw(st.sampled_from([FLAT, DEEP]))
+        if queue["name"] != "top"
+    ]
+    if any("parent" in queue for queue in queues):
+        queues.insert(0, {"name": "top"})
+    teams = list[Team]()
+    for name, (_, left) in nodes.items():
+        while left:
+            size = draw(st.integers(1, left))
+            queue, priority = draw(st.sampled_from(LEAVES)), draw(st.sampled_from([0, 0, 9]))
+            teams.append(Team(f"g{len(teams)}", queue, size, 1, priority, (name,)))
+            left -= size
+    for _ in range(draw(st.integers(1, 2))):
+        queue = draw(st.sampled_from(LEAVES[:-1]))
+        teams.append(Team(f"g{len(teams)}", queue, draw(st.integers(1, 2)), draw(st.integers(1, 2)), 0))
+    return World(queues, draw(st.booleans()), nodes, tuple(teams))
+
+
+@given(crowded())
+@examples(150)
+def test_everybody_has_what_is_guaranteed_if_it_can_be_had(world: World) -> None:
+    found = settled(world)
+    oracle, seated = found.oracle(), found.seated()
+    waiting = [place for place, team in enumerate(found.teams) if not team.nodes]
+    most = max((found.teams[place].priority for place in waiting), default=0)
+    for place in waiting:
+        # What one might reclaim may go to another of higher priority, which is then no gain.
+        if found.teams[place].priority == most:
+            assert not _could_reclaim(found, oracle, place, "H100", seated), found.teams[place]
+
+
+def settled(world: World) -> World:
+    """Once nobody comes or leaves any more. Who was to have a place that others left has it next."""
+    teams, claimants = {f"default/{team.name}": team for team in world.teams}, set[str]()
     for _ in range(4 * len(teams) + 4):
-        objects = replace(world, teams=tuple(teams.values())).objects()
-        plan = decide(objects, world.policy)
+        now = replace(world, teams=tuple(teams.values()))
+        plan = decide(now.objects(), world.policy)
         gone = {one["group"] or one["pod"] for one in plan["evictions"]}
         bound, promised = _by_group(plan["binds"]), _by_group(plan["nominations"])
+        assert claimants <= bound.keys()
+        claimants = {one["for"] for one in plan["evictions"]}
         if not gone and not bound:
-            return
+            return now
         for name, team in teams.items():
             stays = () if name in gone else team.nodes
             teams[name] = replace(team, nodes=stays, promised=promised.get(name, ()))
@@ -342,6 +387,22 @@ def test_law_6_queues_do_not_take_from_each_other_for_ever(world: World) -> None
             if len(places) == teams[name].members:
                 teams[name] = replace(teams.pop(name), nodes=places)  # started after all others
     raise AssertionError("queues take from each other for ever")
+
+
+def _could_reclaim(world: World, oracle: Queues, place: int, model: str, seated: list[Sharer]) -> bool:
+    """Whether a group is within all guarantees and limits, and fits once those have left whom it may reclaim
+    from."""
+    team, claimant = world.teams[place], world.sharer(place, model)
+    within = all(oracle.would_be_entitled(claimant, one, seated) for one in oracle.path(team.queue))
+    if not within or oracle.refusal(claimant, seated):
+        return False
+    causes = oracle.evictable(claimant, seated)
+    free = {name: devices for name, (_, devices) in world.nodes.items()}
+    for other in world.teams:
+        stays = causes.get(f"default/{other.name}") != "Reclaim"
+        for name in other.nodes:
+            free[name] -= other.devices * stays
+    return sum(max(0, left) // team.devices for left in free.values()) >= team.members
 
 
 def _by_group(binds: list[Any]) -> dict[str, tuple[str, ...]]:

@@ -58,14 +58,15 @@ class ExplainedCycle:
         """What the cycle did with a group; None if it is not decided."""
         return self._by_key.get(key)
 
-    def kept_room(self, priority: float = -math.inf, besides: str = "") -> list[tuple[int, int]]:
-        """Shapes and rows of places that are kept for pods which come later: of this priority or a higher,
-        and not of the group `besides`."""
+    def kept_room(
+        self, priority: float = -math.inf, besides: str = ""
+    ) -> list[tuple[int, list[tuple[int, int]]]]:
+        """The account, and the shapes and rows of places that are kept for pods which come later: of this
+        priority or a higher, and not of the group `besides`."""
         return [
-            (group.shape_of(member), row)
+            (group.view.account, [(group.shape_of(member), row) for member, row in group.kept])
             for group in self._record.everyone
             if group.kept and group.screening.rank.priority >= priority and group.key != besides
-            for member, row in group.kept
         ]
 
     def verdict(self, key: str) -> GroupVerdict:

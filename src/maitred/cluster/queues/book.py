@@ -303,12 +303,15 @@ class QueueBook:
         resource, model = divmod(int(kind), len(self.models))
         return Bounds(self.tree.resources[resource], self.models[model] or EVERY_MODEL, 0)
 
+    @cached_property
+    def _lend_never(self) -> set[int]:
+        return {place for place, queue in enumerate(self.tree.queues) if queue.lend == "never"}
+
     def not_lent(self, chain: tuple[int, ...]) -> list[Limit]:
         """Guarantees that are kept from a queue, given with those above it: of queues that never lend. What
         is kept for a queue is kept for those below it too."""
         if chain not in self._not_lent:
-            tree = self.tree
-            never = {place for place, queue in enumerate(tree.queues) if queue.lend == "never"} - {*chain}
+            tree, never = self.tree, self._lend_never - {*chain}
             first = sorted(queue for queue in never if never.isdisjoint(tree.chain[queue][:-1]))
             self._not_lent[chain] = [
                 one for queue in first for one in self.limits[queue] if one.bounds.guarantee

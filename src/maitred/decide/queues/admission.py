@@ -109,6 +109,16 @@ def refusals(use: QueueUse, ask: Ask, policy: Policy) -> list[tuple[str, Excess 
     return [(name, _excess_of(use, ask, named[name], need)) for name in sorted(named)]
 
 
+def all_excesses(use: QueueUse, ask: Ask, policy: Policy) -> Iterator[list[Excess]]:
+    """For each model that it may use, the preferred first: every limit that the least of it would exceed.
+    Models on which no budget pays for it are left out."""
+    need = max(1, ask.need)
+    for choice in models_for(use, ask, policy):
+        if first_overspend(use, ask.account, least_rates(use, ask, choice.model, need)) is None:
+            amounts = _least_amounts(use, ask, choice.model, need)
+            yield list(_excesses(use, ask, amounts, choice.model is not None))
+
+
 def is_refused(trial: Trial, ask: Ask, policy: Policy) -> bool:
     """Whether limits forbid the group, on whatever devices it would be."""
     if trial.queues is None or ask.account == NO_ACCOUNT:
@@ -245,10 +255,13 @@ def _excess_of(use: QueueUse, ask: Ask, model: int | None, count: int) -> Excess
 def _least_amounts(use: QueueUse, ask: Ask, model: int | None, count: int) -> Ints:
     """What so many members use at least of every kind. Where they may be on any model it counts as if their
     nodes said none: for limits that speak of all models."""
-    amounts = np.array([use.amounts_of(shape) for shape in ask.shapes])
-    least = np.sort(amounts, axis=0)[:count].sum(axis=0)
+    shapes = ask.shapes
+    if len(ask.distinct) == 1:
+        least = use.amounts_of(shapes[0]) * min(count, len(shapes))
+    else:
+        least = np.sort(np.array([use.amounts_of(shape) for shape in shapes]), axis=0)[:count].sum(axis=0)
     for claim, of_claim in _newly_shared(use, ask).items():
-        without = sum(1 for shape in ask.shapes if claim not in dict(use.shared_by(shape)))
+        without = sum(1 for shape in shapes if claim not in dict(use.shared_by(shape)))
         if count > without:
             least = least + of_claim
     return use.on_model(least, 0 if model is None else model)

@@ -66,8 +66,8 @@ def after_this_cycle(survey: Survey, snapshot: Snapshot) -> Trial:
         seats = [
             (group.shape_of(member), row) for member, row in (*group.seated, *group.promised, *group.reserved)
         ]
-        for shape, rows, copies in by_shape([seats]):
-            trial.seat(shape, rows, copies, group.view.account)
+        for shape, rows, copies, account in by_shape([(group.view.account, seats)]):
+            trial.seat(shape, rows, copies, account)
     return trial
 
 

@@ -8,6 +8,7 @@ from functools import cached_property
 import msgspec
 import numpy as np
 
+from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.devices.counted import ByKind, claimable_devices, held_devices
 from maitred.cluster.devices.hardware import DeviceKind
 from maitred.cluster.devices.needs import ClaimNeed
@@ -21,7 +22,14 @@ from maitred.decide.compile import managed_nodes
 from maitred.decide.context import Context
 from maitred.decide.preemption.evictable import NOT_KNOWN, EvictablePods
 from maitred.explain.remedies.attempt_budget import AttemptBudget
-from maitred.explain.remedies.rehearsal import NODES_PER_UNIT, PROBE_STEPS, RankedGroup, Rehearsal, by_shape
+from maitred.explain.remedies.rehearsal import (
+    NODES_PER_UNIT,
+    PROBE_STEPS,
+    RankedGroup,
+    Rehearsal,
+    Taken,
+    by_shape,
+)
 from maitred.explain.situation import Situation
 from maitred.model.needs import Needs
 from maitred.model.plan import Bind
@@ -36,6 +44,7 @@ CORE = 1000
 
 Seat = tuple[int, int]
 """A shape and a row."""
+NOTHING: Taken = (NO_ACCOUNT, ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,8 +217,9 @@ class Survey:
         """
         trial = Trial.of(snapshot)
         kept = self.situation.cycle().kept_room()
-        for shape, rows, copies in by_shape([*self._binds.values(), *self._nominations.values(), kept]):
-            trial.seat(shape, rows, copies)
+        taken = [*self._binds.values(), *self._nominations.values(), *kept]
+        for shape, rows, copies, account in by_shape(taken):
+            trial.seat(shape, rows, copies, account)
         return trial
 
     def still_asks(self, ranked: RankedGroup) -> Ask:
@@ -250,13 +260,15 @@ class Survey:
         """
         trial, leaving = Trial.of(snapshot), self.leaving_for(priority)
         ahead = [ranked for ranked in self.rehearsal.ranked_groups if ranked.priority >= priority]
-        for shape, rows, copies in by_shape(
+        for shape, rows, copies, account in by_shape(
             self._bound(ranked, ranked.priority > priority) for ranked in ahead
         ):
-            trial.seat(shape, rows, copies)
-        promised = [self._nominations.get(ranked.view.group.key, []) for ranked in ahead]
-        for shape, rows, copies in by_shape([*promised, self.situation.cycle().kept_room(priority)]):
-            trial.hold(shape, rows, copies, leaving)
+            trial.seat(shape, rows, copies, account)
+        promised = [self._promised(ranked) for ranked in ahead]
+        for shape, rows, copies, account in by_shape(
+            [*promised, *self.situation.cycle().kept_room(priority)]
+        ):
+            trial.hold(shape, rows, copies, leaving, account)
         return trial, leaving
 
     def in_turn(self, ranked_groups: Iterable[RankedGroup]) -> Iterator[tuple[RankedGroup, Trial]]:
@@ -264,26 +276,31 @@ class Survey:
 
         Whoever was promised a place before sits on it.
         """
-        trial, place, surplus = Trial.of(self.snapshot), 0, list[tuple[Turn, list[Seat]]]()
-        for shape, rows, copies in by_shape([self.situation.cycle().kept_room()]):
-            trial.seat(shape, rows, copies)
+        trial, place, surplus = Trial.of(self.snapshot), 0, list[tuple[Turn, Taken]]()
+        for shape, rows, copies, account in by_shape(self.situation.cycle().kept_room()):
+            trial.seat(shape, rows, copies, account)
         for ranked in ranked_groups:
             taken = [seats for turn, seats in surplus if turn < ranked.turn]
             surplus = [(turn, seats) for turn, seats in surplus if turn > ranked.turn]
             for other in self.rehearsal.ranked_groups[place : ranked.place]:
                 first = self._bound(other, other.turn.surplus < ranked.turn)
-                rest = self._binds.get(other.view.group.key, [])[len(first) :]
-                taken += [first, self._nominations.get(other.view.group.key, [])]
-                surplus += [(other.turn.surplus, rest)] if rest else []
-            for shape, rows, copies in by_shape(taken):
-                trial.seat(shape, rows, copies)
+                account, all_bound = self._binds.get(other.view.group.key, NOTHING)
+                rest = all_bound[len(first[1]) :]
+                taken += [first, self._promised(other)]
+                surplus += [(other.turn.surplus, (account, rest))] if rest else []
+            for shape, rows, copies, account in by_shape(taken):
+                trial.seat(shape, rows, copies, account)
             place = ranked.place
             yield ranked, trial
 
-    def _bound(self, ranked: RankedGroup, surplus_too: bool) -> list[Seat]:
+    def _bound(self, ranked: RankedGroup, surplus_too: bool) -> Taken:
         """What is bound of a group, with its surplus if that has had its turn."""
-        own, missing = self._binds.get(ranked.view.group.key, []), ranked.view.missing
-        return own if surplus_too or not missing else own[:missing]
+        account, own = self._binds.get(ranked.view.group.key, NOTHING)
+        missing = ranked.view.missing
+        return account, own if surplus_too or not missing else own[:missing]
+
+    def _promised(self, ranked: RankedGroup) -> Taken:
+        return self._nominations.get(ranked.view.group.key, NOTHING)
 
     def leaving_for(self, priority: int) -> Mask:
         """Pods on their way out, and those that leave for groups of at least that priority."""
@@ -295,24 +312,26 @@ class Survey:
         return leaving
 
     @cached_property
-    def _binds(self) -> dict[str, list[Seat]]:
+    def _binds(self) -> dict[str, Taken]:
         return self._seats(self.plan.binds)
 
     @cached_property
-    def _nominations(self) -> dict[str, list[Seat]]:
+    def _nominations(self) -> dict[str, Taken]:
         return self._seats(self.plan.nominations)
 
-    def _seats(self, binds: Sequence[Bind]) -> dict[str, list[Seat]]:
+    def _seats(self, binds: Sequence[Bind]) -> dict[str, Taken]:
         """By group, in the order of its members: those of the quorum come first."""
+        account_of = {pod: view.account for view in self.snapshot.groups for pod in view.pods}
         shape_of = {
             pod: shape
             for view in self.snapshot.groups
             for pod, shape in zip(view.pods, view.shapes.tolist(), strict=True)
         }
-        rows, seats = self.snapshot.nodes.rows, dict[str, list[Seat]]()
+        rows, seats = self.snapshot.nodes.rows, dict[str, tuple[int, list[Seat]]]()
         for bind in binds:
-            seats.setdefault(bind.group, []).append((shape_of[bind.pod], rows[bind.node]))
-        return seats
+            _, own = seats.setdefault(bind.group, (account_of[bind.pod], []))
+            own.append((shape_of[bind.pod], rows[bind.node]))
+        return dict(seats)
 
     # -- time ------------------------------------------------------------------------------------------
 

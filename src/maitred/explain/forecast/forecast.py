@@ -12,7 +12,7 @@ from maitred.explain.forecast.starting_point import StartingPoint
 from maitred.explain.forecast.wording import assumptions, condition, in_its_way, no_estimate, span
 from maitred.explain.remedies.attempt_budget import AttemptBudget
 from maitred.explain.situation import Situation
-from maitred.model.plan import GroupVerdict
+from maitred.model.plan import Blocker, GroupVerdict
 from maitred.model.words import counted, moment
 
 FUTURES = 24
@@ -135,6 +135,9 @@ def not_seen(outset: StartingPoint, key: str, until: float, assumed: tuple[str, 
     verdict = next(one for one in outset.situation.plan(explained=[key]).decisions if one.group == key)
     if verdict.verdict == "Impossible":
         return Estimate(group=key, words=no_estimate(verdict))
+    unpaid = next((one for one in verdict.blockers if one.category == "Budget"), None)
+    if unpaid is not None:
+        return Estimate(group=key, words=no_budget(unpaid))
     beside = outset.beside_others(key)
     if beside:
         words = f"not known, and it would not start even if other groups ended: {beside[0].message}"
@@ -144,6 +147,17 @@ def not_seen(outset: StartingPoint, key: str, until: float, assumed: tuple[str, 
         return Estimate(group=key, assumptions=assumed, words=words)
     words = f"{span(outset.now, until, NEVER)}: the forecast ends there"
     return Estimate(group=key, earliest=written(until), basis="known", assumptions=assumed, words=words)
+
+
+def no_budget(blocker: Blocker) -> str:
+    """Of a group that its queue cannot pay for. What will be left of a budget, futures do not know."""
+    told = blocker.detail
+    if told["asked"] > told["budget"]:
+        return f"not known: no {told['period']} of the budget of queue {told['queue']} pays for it"
+    return (
+        f"not known: the budget of queue {told['queue']} cannot pay for it; the next {told['period']} begins "
+        f"at {told['until']}"
+    )
 
 
 def given_places(outset: StartingPoint, key: str, verdict: GroupVerdict) -> Estimate:

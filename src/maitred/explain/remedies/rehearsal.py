@@ -4,7 +4,6 @@ from bisect import bisect, bisect_left
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
 
 import numpy as np
 
@@ -27,7 +26,7 @@ from maitred.explain.cycle import ExplainedCycle
 from maitred.explain.remedies.attempt_budget import AttemptBudget, Memory
 from maitred.explain.remedies.rerun import rerun
 from maitred.model.plan import Bind, Blocker, Verdict
-from maitred.model.policy import grace_limit
+from maitred.model.policy import Policy, grace_limit
 from maitred.model.queues import Payer
 
 PROBE_STEPS = 2_000
@@ -41,6 +40,10 @@ SEARCH_STEPS_PER_UNIT = 50
 GROUPS_PER_UNIT = 4
 MOST_SIBLINGS = 64
 """Of a workload with more groups, changes of its manifest are not tried."""
+
+
+Taken = tuple[int, Sequence[tuple[int, int]]]
+"""The account of a group, and the shapes and rows of its members."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +113,14 @@ def with_running(snapshot: Snapshot, seated: list[tuple[Payer, list[tuple[int, i
     )
 
 
-def by_shape(seats: Iterable[list[tuple[int, int]]]) -> list[tuple[int, Rows, Ints]]:
-    """Shapes, and the rows and how many on each."""
-    rows: dict[int, list[int]] = {}
-    for shape, row in chain.from_iterable(seats):
-        rows.setdefault(shape, []).append(row)
-    return list(per_node(rows))
+def by_shape(taken: Iterable[Taken]) -> list[tuple[int, Rows, Ints, int]]:
+    """Shapes, the rows and how many on each, and the account on which they count."""
+    rows: dict[int, dict[int, list[int]]] = {}
+    for account, seats in taken:
+        of_account = rows.setdefault(account, {})
+        for shape, row in seats:
+            of_account.setdefault(shape, []).append(row)
+    return [(*placed, account) for account, own in rows.items() for placed in per_node(own)]
 
 
 class Rehearsal:
@@ -308,28 +313,29 @@ class Rehearsal:
 
     def _leftover(self, snapshot: Snapshot, ranked: RankedGroup | None) -> Trial:
         trial = Trial.of(snapshot)
-        for shape, rows, copies in by_shape(self._found_by(ranked, self._seated)):
-            trial.seat(shape, rows, copies)
+        for shape, rows, copies, account in by_shape(self._found_by(ranked, self._seated)):
+            trial.seat(shape, rows, copies, account)
         leaving = np.zeros(len(snapshot.bound.node), dtype=np.bool_)
         leaving[: len(self._leaving)] = self._leaving
         kept = self.cycle.kept_room()
         if ranked is not None:
             kept = self.cycle.kept_room(ranked.priority, besides=ranked.view.group.key)
-        for shape, rows, copies in by_shape([*self._found_by(ranked, self._promised), kept]):
-            trial.hold(shape, rows, copies, leaving)
+        for shape, rows, copies, account in by_shape([*self._found_by(ranked, self._promised), *kept]):
+            trial.hold(shape, rows, copies, leaving, account)
         return trial
 
     def _found_by(
         self, ranked: RankedGroup | None, seats: Mapping[int, list[tuple[int, int]]]
-    ) -> Iterable[list[tuple[int, int]]]:
+    ) -> Iterable[Taken]:
         """What others have when a group has its turn: of its equals, only their quorums."""
         if ranked is None:
-            yield from seats.values()
+            yield from ((self.snapshot.groups[number].account, own) for number, own in seats.items())
             return
         for other in self.ranked_groups[: ranked.place]:
             if other.number in seats:
                 later = self._has_surplus(other) and other.turn.surplus > ranked.turn
-                yield seats[other.number][: other.view.missing] if later else seats[other.number]
+                own = seats[other.number][: other.view.missing] if later else seats[other.number]
+                yield other.view.account, own
 
     @cached_property
     def _leaving(self) -> Mask:
@@ -395,12 +401,14 @@ class Rehearsal:
         ranked: RankedGroup,
         rivals: Iterable[RankedGroup],
         first: int,
+        policy: Policy | None = None,
     ) -> ChangeOutcome | None:
         """What the cycle, once changed, does to others; None if it does not seat this group, or if others
         would have to leave for it.
 
         Nothing changes before the turn `first`; `rivals` are the groups that wait now and may act
-        differently from then on. No others need a turn. What takes more effort than is left is not tried.
+        differently from then on. No others need a turn. `policy`: another one, if that is the
+        change. What takes more effort than is left is not tried.
         """
         done, rivals = self._done_before(ranked, first), list(rivals)
         stood = {other.number for other in self.ranked_groups if not other.waits} - {
@@ -413,7 +421,7 @@ class Rehearsal:
         live = stood | {other.number for other in rivals} | {ranked.number}
         kept = self._kept(snapshot, live)
         views = tuple(self._kept_view(snapshot.groups[number], number in live) for number in kept)
-        again = rerun(replace(snapshot, groups=views), self.policy, self.now, known)
+        again = rerun(replace(snapshot, groups=views), policy or self.policy, self.now, known)
         self.effort.spend(self._units(again.tried) + again.steps // SEARCH_STEPS_PER_UNIT)
         self.effort.spend(len(kept) // GROUPS_PER_UNIT)
         stands = dict(zip(kept, again.standings, strict=True))

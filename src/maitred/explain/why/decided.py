@@ -18,6 +18,7 @@ from maitred.explain.situation import Situation
 from maitred.explain.tables import shares
 from maitred.explain.why.answer import Nearest, Placement, State, Waited, Why
 from maitred.explain.why.ending import end_of
+from maitred.explain.why.lent import lent_words
 from maitred.explain.why.names import STAND_IN, Names
 from maitred.explain.why.nearest import nearest_to
 from maitred.explain.why.owners import failure_of, refusal_of
@@ -49,7 +50,8 @@ def of_decided(situation: Situation, cycle: ExplainedCycle, group: TriedGroup, n
     job = names.job_of(group.key)
     sought = sought_for(situation, group.key)
     absent = absence(names.seen.leases, group.view.pending_schedulers)
-    about = (*_unattended(group, verdict, absent), *_refused(group, verdict, names, job))
+    lent = lent_words(situation, group) if verdict.verdict == "Waiting" else ()
+    about = (*_unattended(group, verdict, absent), *_refused(group, verdict, names, job), *lent)
     return Why(
         group=group.key,
         state=_state(group, verdict, progress, job, absent),

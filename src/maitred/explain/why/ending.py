@@ -5,7 +5,7 @@ from itertools import chain
 import numpy as np
 
 from maitred.cluster.journal import Rows
-from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME
+from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME, Snapshot
 from maitred.explain.situation import Situation
 from maitred.explain.why.answer import EndAnswer
 from maitred.model.runtime import NO_TERMS, End, EndSource, ends_of, with_stay
@@ -28,17 +28,22 @@ def end_of(situation: Situation, rows: Rows) -> EndAnswer | None:
     started = bound.started[staying][bound.started[staying] != UNKNOWN_TIME]
     if not len(started):
         return None
-    pod = int(staying[0])
-    seated = snapshot.seated[bound.group[pod]] if bound.group[pod] != NO_GROUP else None
-    lone, stay = snapshot.standings[bound.standing[pod]].runtime, snapshot.stays[bound.stay[pod]]
-    runtime = with_stay(lone, stay) if seated is None else seated.runtime
-    book = snapshot.book
-    terms = NO_TERMS if book is None else book.run_terms(int(book.account_of_bound[pod]))
-    ends = ends_of(int(np.min(started)), runtime, terms)
+    ends = stated_ends(snapshot, int(staying[0]), int(np.min(started)))
     found = next(chain((one for one in ends if one.enforced), ends), None)
     if found is None:
         return None
     return EndAnswer(moment(found.at // 1000), found.source, found.enforced, words_of(found))
+
+
+def stated_ends(snapshot: Snapshot, pod: int, started: int) -> tuple[End, ...]:
+    """When the group of a pod, or a lone pod, ends by all who say so, the earliest first. `started`: when its
+    first member did, in milliseconds since 1970."""
+    bound, book = snapshot.bound, snapshot.book
+    seated = snapshot.seated[bound.group[pod]] if bound.group[pod] != NO_GROUP else None
+    lone, stay = snapshot.standings[bound.standing[pod]].runtime, snapshot.stays[bound.stay[pod]]
+    runtime = with_stay(lone, stay) if seated is None else seated.runtime
+    terms = NO_TERMS if book is None else book.run_terms(int(book.account_of_bound[pod]))
+    return ends_of(started, runtime, terms)
 
 
 def words_of(end: End) -> str:

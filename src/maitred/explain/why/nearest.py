@@ -24,6 +24,7 @@ from maitred.decide.attempt import attempt
 from maitred.decide.compile import make_rules, managed_nodes
 from maitred.decide.context import FULL_RULES, Context
 from maitred.decide.place import candidates
+from maitred.decide.queues.admission import is_admitted
 from maitred.decide.rules import Rules
 from maitred.decide.seating import commit, required_domain
 from maitred.decide.seats import Demand, Steps
@@ -46,7 +47,7 @@ ROUND = {CPU: amount(CPU, "1"), MEMORY: amount(MEMORY, "1Gi")}
 OWN_RULES = (
     "the rules between its own members (anti-affinity, spread, ports, volumes or slices) allow no more"
 )
-
+OWN_QUEUE = "a limit or the budget of its queue allows no more"
 NO_DEVICES = "no node here has devices left for its claims"
 RULES_OF_PARTS = "the quorums and levels of its parts, or the rules of its members, allow no more"
 
@@ -207,6 +208,8 @@ class _Survey:
         if not lacks:
             if not self._has_devices(shape, rows):
                 return self.nodes.names[row], {}, NO_DEVICES
+            if not is_admitted(self.trial, self.ask.only([self.ask.shapes.index(shape)]), [(0, row)]):
+                return self.nodes.names[row], {}, OWN_QUEUE
             return self.nodes.names[row], {}, OWN_RULES if self.ask.parts is None else RULES_OF_PARTS
         return self.nodes.names[row], lacks, self._lack_words(row, lacks)
 
