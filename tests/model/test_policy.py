@@ -54,6 +54,7 @@ def test_the_defaults() -> None:
                 "release": "3d",
             },
             "spares": {"level": "", "nodes": 0, "below": 0},
+            "slow": {"replace": False, "again": "1d"},
         },
         "devices": {
             "resources": ("*/gpu", "*/gpu-*", "*/tpu", "*/npu", "*/gaudi", "*/neuron*", "*/mig-*"),
@@ -113,6 +114,7 @@ WRONG: dict[str, Obj] = {
     "a template without a name": {"nodeTemplates": [{"allocatable": {}}]},
     "a template of none": {"nodeTemplates": [{"name": "x", "allocatable": {}, "max": 0}]},
     "a list for a map": {"nodes": []},
+    "a word for yes": {"healing": {"slow": {"replace": "checkpoint"}}},
 }
 
 

@@ -3,12 +3,14 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from maitred.controllers.policy import PolicyKeeper
 from maitred.kube.client import STRATEGIC_MERGE_PATCH, encode
 from maitred.kube.resources import CONFIG_MAPS, NODES, PODS
 from maitred.model.health.steps import STEP_TIME
 from maitred.model.node import LEMON, Node
+from maitred.model.protection import LAST_CHECKPOINT
 from tests.scenarios.api import Api, Json, eventually
 from tests.scenarios.devices import SLICES
 from tests.scenarios.dialect import JOBS, job_body
@@ -255,6 +257,12 @@ class Register(Step):
 async def tell_step_time(stage: Stage, pod: str, seconds: str) -> None:
     """As the training program writes it into its own pod."""
     await stage.api.patch(PODS, pod, {"metadata": {"annotations": {STEP_TIME: seconds}}})
+
+
+async def tell_checkpoint(stage: Stage, pod: str) -> None:
+    """That it has saved its work, now."""
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    await stage.api.patch(PODS, pod, {"metadata": {"annotations": {LAST_CHECKPOINT: now}}})
 
 
 async def publish(stage: Stage, body: Json) -> None:

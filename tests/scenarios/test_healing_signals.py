@@ -1,7 +1,7 @@
 """What hardware, drivers, clouds and programs say of themselves: what was lost is made up for, and whoever
 runs well is left alone."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
 
 from maitred.kube.resources import NODES, PODS
@@ -21,6 +21,7 @@ from tests.scenarios.devices import (
 from tests.scenarios.dialect import JOBS
 from tests.scenarios.gangs import ONE_BY_ONE
 from tests.scenarios.healing import (
+    EventTold,
     Given,
     Incidents,
     Register,
@@ -29,6 +30,7 @@ from tests.scenarios.healing import (
     Whole,
     node_of,
     publish,
+    tell_checkpoint,
     tell_step_time,
 )
 from tests.scenarios.objects import Group, Job, Pods, nodes
@@ -58,6 +60,7 @@ def on_stage(
     act: Callable[[Stage], Awaitable[None]],
     machines: Sequence[Machine] = nodes(SIZE + 1, cpu=1),
     things: Sequence[Json] = (),
+    healing: Mapping[str, object] | None = None,
 ) -> None:
     scenario = Scenario(
         "hardware speaks", machines, (), settings=ONE_BY_ONE, stop_seconds=STOP_SECONDS if things else 0.0
@@ -65,7 +68,7 @@ def on_stage(
 
     async def on_it(stage: Stage) -> None:
         async with equipped(stage, things) if things else nullcontext():
-            stage.start(source=lambda _: Given())
+            stage.start(source=lambda _: Given(healing or {}))
             await act(stage)
             for name in stage.machines:
                 await stage.play(HealNode(name))
@@ -178,6 +181,27 @@ def test_a_slow_member_is_named_and_left_alone(server: Server) -> None:
         await eventually(lambda: named_as_slow(stage, members[-1]))
 
     on_stage(server, act)
+
+
+def test_a_slow_member_is_replaced_once_its_gang_has_saved_its_work(server: Server) -> None:
+    """If the policy says so. Before that it stays; the others stay in any case."""
+
+    async def act(stage: Stage) -> None:
+        await stage.play(Create(GANG, JOB), Whole(JOB))
+        slow = node_of(stage, JOB, SIZE - 1)
+        members = sorted(pod.metadata.name for pod in stage.observer.of_job(JOB.name))
+        for name, seconds in zip(members, ("2.0", "2.1", "9.5"), strict=True):
+            await tell_step_time(stage, name, seconds)
+        early = Pods("early")
+        await stage.play(Untouched(JOB, (Create(early), Bound(early), Settle(), Incidents(0))))
+        for name in members:
+            await tell_checkpoint(stage, name)
+        late = Pods("late")
+        steps = (Create(late), Bound(late), Incidents(1, over=1), Whole(JOB, (slow,)))
+        await stage.play(Untouched(JOB, steps, but=(slow,)))
+        await stage.play(EventTold(JOB, ("its steps take 9.5 s", "1 pod is deleted")))
+
+    on_stage(server, act, nodes(SIZE + 3, cpu=1), healing={"slow": {"replace": True}})
 
 
 async def named_as_slow(stage: Stage, member: str) -> str:

@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maitred.cluster.snapshot import NO_GROUP, BoundPods, Occupant
+from maitred.model.health.steps import FEWEST, SLOW
 
 FREE = -1
 _TYPES = {
     **dict.fromkeys(("terminating", "fixed", "working"), np.bool_),
     **dict.fromkeys(("started", "checkpoint", "due", "grace"), np.int64),
+    "step": np.float64,
 }
 COLUMNS = {column.name: _TYPES.get(column.name, np.int32) for column in fields(BoundPods)}
 COLUMNS["occupants"] = np.object_
@@ -48,6 +50,7 @@ class BoundTable:
         checkpoint: int,
         due: int,
         grace: int,
+        step: float,
     ) -> int:
         row = self._free.pop() if self._free else self._new_row()
         columns = self._columns
@@ -67,6 +70,7 @@ class BoundTable:
         columns["checkpoint"][row] = checkpoint
         columns["due"][row] = due
         columns["grace"][row] = grace
+        columns["step"][row] = step
         columns["occupants"][row] = occupant
         return row
 
@@ -95,13 +99,14 @@ class BoundTable:
         self._columns["stay"][row] = stay
 
     def set_progress(
-        self, row: int, working: bool, started: int, checkpoint: int, due: int, grace: int
+        self, row: int, working: bool, started: int, checkpoint: int, due: int, grace: int, step: float
     ) -> None:
         self._columns["working"][row] = working
         self._columns["started"][row] = started
         self._columns["checkpoint"][row] = checkpoint
         self._columns["due"][row] = due
         self._columns["grace"][row] = grace
+        self._columns["step"][row] = step
 
     def _new_row(self) -> int:
         if self._height == len(self._columns["node"]):
@@ -117,6 +122,23 @@ class BoundTable:
         columns, height = self._columns, self._height
         there = np.isin(columns["node"][:height], rows)
         return [int(number) for number in np.unique(columns["group"][:height][there]) if number != NO_GROUP]
+
+    def slow_groups(self) -> list[int]:
+        """The numbers of the groups of which a member is slow, by what members say themselves."""
+        columns, height = self._columns, self._height
+        steps = columns["step"][:height]
+        if not steps.any():
+            return []
+        tells = (steps > 0) & (columns["node"][:height] != FREE) & ~columns["terminating"][:height]
+        tells &= columns["group"][:height] != NO_GROUP
+        groups, told = columns["group"][:height][tells], steps[tells]
+        order = np.lexsort((told, groups))
+        groups, told = groups[order], told[order]
+        first = np.flatnonzero(np.diff(groups, prepend=NO_GROUP))
+        counts = np.diff(first, append=len(groups))
+        middle = (told[first + (counts - 1) // 2] + told[first + counts // 2]) / 2
+        slow = (counts >= FEWEST) & (told[first + counts - 1] > SLOW * middle)
+        return [int(number) for number in groups[first[slow]]]
 
     def view(self) -> BoundPods:
         taken = np.flatnonzero(self._columns["node"][: self._height] != FREE)

@@ -12,6 +12,7 @@ from maitred.cluster.snapshot import UNKNOWN_TIME, GroupRank, Occupant, Standing
 from maitred.cluster.volumes import claim_names, ephemeral_specs
 from maitred.model.group import MARKS
 from maitred.model.healing import ON_FAILURE, failure_wish
+from maitred.model.health.steps import step_time
 from maitred.model.membership import KEYS, PodWords, leads, said_by
 from maitred.model.meta import key_of
 from maitred.model.pod import MIRROR, Pod, is_node_bound
@@ -80,6 +81,7 @@ class Intake:
             checkpoint=UNKNOWN_TIME if protection.last_checkpoint is None else protection.last_checkpoint,
             due=in_milliseconds(meta.deletion_timestamp),
             grace=min(meta.deletion_grace_period_seconds, MOST_SECONDS) * 1000,
+            step=step_time(meta) or 0.0,
         )
 
     def _kin_of(self, pod: Pod) -> Siblings:

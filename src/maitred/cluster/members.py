@@ -108,6 +108,8 @@ class Member:
     """By when it is to be gone, if it is being deleted,"""
     grace: int = 0
     """and how long it was given."""
+    step: float = 0.0
+    """How long its last step took, in seconds, if it says that."""
     controller: int = NO_CONTROLLER
     """The number of its controller, while it has not finished."""
     crew: Speakers = NO_SPEAKERS

@@ -135,13 +135,13 @@ class PodTable:
 
     def _note_progress(self, known: Member, member: Member) -> None:
         """A pod has started, or saved its work: no group need be decided again for that."""
-        now = (member.working, member.started, member.checkpoint, member.due, member.grace)
-        changed = (known.working, known.started, known.checkpoint, known.due, known.grace) != now
+        now = _progress(member)
+        changed = _progress(known) != now
         self._news.version += changed
         if known.grace != member.grace:  # who waits for its room may count on it by now, or no longer
             self._news.effects |= Effect.ROOM
             self._news.nodes.add(known.node)
-        known.working, known.started, known.checkpoint, known.due, known.grace = now
+        known.working, known.started, known.checkpoint, known.due, known.grace, known.step = now
         if known.bound_row != NOT_BOUND:
             self.seats.bound.set_progress(known.bound_row, *now)
 
@@ -210,6 +210,10 @@ class PodTable:
         names = seats.nodes.absent | self.reports.hurting
         rows = [seats.nodes.rows[name] for name in names if name in seats.nodes.rows]
         return seats.groups.ids(seats.bound.groups_on(rows)) if rows else set()
+
+    def with_slow_members(self) -> set[GroupId]:
+        """The groups with members whose steps take longer than those of the others, as they say."""
+        return self.seats.groups.ids(self.seats.bound.slow_groups())
 
     # -- for a snapshot --------------------------------------------------------------------------------
 
@@ -280,3 +284,7 @@ class PodTable:
                 record = self.groups.get(link.host)
                 found.append(linked.of(None if record is None else self.view(record, storage)))
         return found
+
+
+def _progress(member: Member) -> tuple[bool, int, int, int, int, float]:
+    return member.working, member.started, member.checkpoint, member.due, member.grace, member.step

@@ -263,9 +263,9 @@ class StateQuestions:
 
     def _hurt(self, storage: StorageView, memory: HealthMemory) -> tuple[GroupView, ...]:
         """Groups that do not wait, and of which something may have failed, by what nodes and pods report and
-        by what is remembered. Where nothing is reported, nothing is looked at."""
+        by what is remembered; and those with slow members. Where nothing is said, nothing is looked at."""
         pods, trees = self._pods, self._trees
-        found = {*pods.reports.view().pods, *pods.on_hurting_nodes()}
+        found = {*pods.reports.view().pods, *pods.on_hurting_nodes(), *pods.with_slow_members()}
         for one in memory.incidents:
             if one.is_open:
                 id = GroupId(*one.source)

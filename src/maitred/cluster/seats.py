@@ -54,6 +54,7 @@ class SeatTable:
             checkpoint=member.checkpoint,
             due=member.due,
             grace=member.grace,
+            step=member.step,
         )
         if member.claims:
             self._claims.mount(member.claims, row)

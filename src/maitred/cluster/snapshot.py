@@ -137,6 +137,8 @@ class BoundPods:
     """By when it is to be gone, if it is terminating. All in milliseconds since 1970, or UNKNOWN_TIME."""
     grace: Ints
     """How long it was given to leave, if it is terminating, in milliseconds."""
+    step: NDArray[np.float64]
+    """How long its last step took, as it says itself; 0 if it says nothing that can be read."""
     occupants: NDArray[np.object_]
     """An Occupant each."""
 

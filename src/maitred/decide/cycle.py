@@ -15,11 +15,14 @@ nodes, each with the file that has the next one:
 """
 
 import math
-from collections.abc import Hashable, Mapping, Set
+from collections.abc import Hashable, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 
+import numpy as np
+
+from maitred.cluster.journal import Rows
 from maitred.cluster.snapshot import Snapshot
 from maitred.decide.agenda import (
     HEALED,
@@ -35,6 +38,8 @@ from maitred.decide.alike import kin, plain
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.budget import AGAIN, BudgetLevel, namespace_of
+from maitred.decide.healing.deciding import SlowDecision
+from maitred.decide.healing.slow import SlowGroup, forbidding
 from maitred.decide.maintenance.movers import LeavingUnit
 from maitred.decide.preemption.promises import Promise
 from maitred.decide.queues.budgets import entered
@@ -98,6 +103,7 @@ class _Cycle:
             else:
                 self._take_turn(everyone[turn_now.number], turn_now, agenda)
         self._retry_those_who_wait_for_others()
+        self._replace_slow_members()
         ranks = RankOrder(self.record.snapshot.nodes, self.context)
         for group in self.record.groups:
             group.sit_in_rank_order(ranks)
@@ -316,6 +322,35 @@ class _Cycle:
             group = self.record.move(view, ask, seats)
             self.record.note_places(group, self.promises.hold(self.trial, ask, seats))
         self._note_displaced(self.promises.displaced(mover.pods))
+
+    # -- members that are slow -------------------------------------------------------------------------
+
+    def _replace_slow_members(self) -> None:
+        """Last of all, with the room that nobody else has got."""
+        record, begun = self.record, list[SlowDecision]()
+        if not self.context.policy.healing.slow.replace:
+            return
+        for one in record.healing.slow:
+            record.moment += 1
+            group, leaving = record.replaced_by(one.slow), [other.slow.chosen for other in begun]
+            if self._is_needed(one.slow, leaving):
+                continue
+            seats = attempt(self.trial, group.ask, self.context, self.context.steps())
+            if seats:
+                group.reserved = seats
+                record.bystanders.append(group)
+                record.note_places(group, self.promises.hold(self.trial, group.ask, seats))
+                begun.append(one)
+        record.settle_slow(begun)
+
+    def _is_needed(self, slow: SlowGroup, others: Sequence[Rows]) -> bool:
+        """Whether anybody counts on it where it is, or it leaves for somebody; or whether a budget does not
+        allow it any more. `others` leave as it would."""
+        leaving = self.promises.leaving & ~self.record.snapshot.bound.terminating
+        if self.promises.needed[slow.rows].any() or leaving[slow.rows].any():
+            return True
+        going = np.concatenate((np.flatnonzero(leaving), *others))
+        return any(forbidding(self.record.snapshot, slow.chosen, going))
 
     # -- places that others must leave first -----------------------------------------------------------
 

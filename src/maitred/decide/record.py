@@ -5,6 +5,7 @@ is explained is what was decided.
 """
 
 import math
+from collections import Counter
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -22,7 +23,8 @@ from maitred.decide.ask import Ask, Assignment, ask_anew, ask_of
 from maitred.decide.budget import Budget
 from maitred.decide.context import Context
 from maitred.decide.diagnose import Ahead, Diagnosis, Grounds
-from maitred.decide.healing.deciding import heal
+from maitred.decide.healing.deciding import SlowDecision, heal, with_replaced
+from maitred.decide.healing.slow import SlowGroup
 from maitred.decide.healing.spares import NO_SPARES, spare_nodes
 from maitred.decide.healing.stand_ins import as_healed
 from maitred.decide.hindsight import Hindsight
@@ -293,6 +295,20 @@ class CycleRecord:
         avoided = self.healing.avoided.get(view.group.key, frozenset())
         screening = screen(view, self.snapshot, self.context)
         return TriedGroup.of(view, screening, avoided, self._closed_to(view, screening))
+
+    # -- slow members ----------------------------------------------------------------------------------
+
+    def replaced_by(self, slow: SlowGroup) -> TriedGroup:
+        """Those that come instead of its slow members, on other nodes."""
+        group = self._anew(slow.view, slow.ask)
+        group.ask = replace(group.ask, closed=self.spares | slow.nodes)
+        return group
+
+    def settle_slow(self, begun: Sequence[SlowDecision]) -> None:
+        room = Counter[str]()
+        for group in self.everyone:
+            room[group.key] += len(group.reserved)
+        self.healing = with_replaced(self.healing, self.snapshot, self.context.policy, self.now, begun, room)
 
     # -- spares ----------------------------------------------------------------------------------------
 

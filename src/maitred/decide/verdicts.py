@@ -42,6 +42,7 @@ WHY_KEPT = {
     "Healing": "hardware failed under it",
     "Maintenance": "it leaves nodes that are being drained",
 }
+WHY_KEPT_FOR_SLOW = "a slow member of it is replaced"
 
 
 class Verdicts:
@@ -117,7 +118,9 @@ class Verdicts:
             cause, _ = self._kept_for(group.key)
             if group.reserved and cause != "Later":
                 rooms = counted(len(group.reserved), "member")
-                found[group.key] = f"room for {rooms} of {group.key} is kept, because {WHY_KEPT[cause]}"
+                slow = cause == "Healing" and group.key in self.record.healing.replaced
+                why = WHY_KEPT_FOR_SLOW if slow else WHY_KEPT[cause]
+                found[group.key] = f"room for {rooms} of {group.key} is kept, because {why}"
             elif group.reserved and group.view.kept_from is not None:
                 found[group.key] = _words_of_room(group)
         return found

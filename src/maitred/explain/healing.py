@@ -2,19 +2,35 @@
 
 from datetime import datetime, timedelta
 
+import msgspec
+
+from maitred.decide.healing.deciding import heal
+from maitred.decide.healing.remembering import DEGRADED
+from maitred.explain.situation import Situation
 from maitred.model.memory import Incident
 from maitred.model.plan import HealingDecision, LostPod
 from maitred.model.words import counted
 
 MOST_NAMED = 4
+IF_ROOM = "replaced now, if there is room elsewhere"
 
 
 def beginning(decision: HealingDecision, now: datetime) -> str:
     """What failed, for how long, and what is done about it."""
     said = decision.words + _for_so_long(decision.since, now)
-    if decision.pods:
+    if decision.pods and decision.family != DEGRADED:
         said = f"{_who_lost_what(decision.pods)} ({said})"
     return f"{said}: {decision.does}"
+
+
+def slow_words(situation: Situation, group: str) -> list[str]:
+    """What becomes of its slow members, if it has any and the policy has them replaced."""
+    if not situation.policy.healing.slow.replace:
+        return []
+    found = heal(situation.snapshot, situation.policy, situation.now, situation.scheduler)
+    told = [one for one in found.decisions if one.family == DEGRADED]
+    told += [msgspec.structs.replace(one.decision, does=IF_ROOM) for one in found.slow]
+    return [f"{one.words}: {one.does}" for one in told if one.group == group]
 
 
 def ending(incident: Incident) -> str:

@@ -133,7 +133,7 @@ class KeptRoom(Record, frozen=True):
 
 
 class LostPod(Record, frozen=True):
-    """A member that holds its place and does not work any more."""
+    """A member that holds its place and does not work any more, or is slow and is replaced."""
 
     pod: str
     uid: str

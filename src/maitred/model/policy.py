@@ -66,6 +66,15 @@ class LemonRules(Setting, frozen=True):
     """A lemon that has not failed for so long is none any more."""
 
 
+class SlowRules(Setting, frozen=True):
+    """Members whose steps take longer than those of the others: they are named, and may be replaced."""
+
+    replace: bool = False
+    """Whether they are, right after a checkpoint."""
+    again: str = "1d"
+    """For how long no member of the group is replaced once more for that."""
+
+
 class Spares(Setting, frozen=True):
     """Whole nodes with devices that are kept free for groups that hardware fails under."""
 
@@ -90,6 +99,7 @@ class Healing(Setting, frozen=True):
     window: str = "1h"
     lemons: LemonRules = LemonRules()
     spares: Spares = Spares()
+    slow: SlowRules = SlowRules()
 
 
 class Devices(Setting, frozen=True):

@@ -14,6 +14,7 @@ from .fields import Doc
 from .groups import Group
 from .pods import Pod
 from .rules import Bind
+from .slow import slow_members, wrongly_replaced
 from .times import instant, thousandths
 
 CAUSE = "Healing"
@@ -96,7 +97,7 @@ def _kept_for_nothing(case: Case, groups: list[Group], pods: int, until: int | N
     if not groups:
         yield "there is no such gang"
         return
-    lost = max(len(_lost(case, group)) for group in groups)
+    lost = max(len({*_lost(case, group), *slow_members(case, group)}) for group in groups)
     missing = max((group.quorum or 0) - group.counted for group in groups) + lost
     if pods > missing:
         yield f"its quorum lacks {missing}"
@@ -124,8 +125,14 @@ def _wrongly_deleted(case: Case, entry: Doc, said: Doc) -> Iterator[str]:
         yield "no controller would recreate it"
     if entry.text("rule") in IDLE_RULES:
         yield f"the rule is {entry.text('rule')}"
-    if pod not in _lost(case, group):
+    if pod in _lost(case, group):
+        return
+    slow = slow_members(case, group)
+    if pod not in slow:
         yield "nothing has failed under it"
+        return
+    told = {one.text("pod") for one in entry.docs("pods") if one.flag("delete")}
+    yield from wrongly_replaced(case, group, [one for one in slow if one.key in told])
 
 
 # -- what is lost ------------------------------------------------------------------------------------------

@@ -71,6 +71,8 @@ class Policy:
     """For how many thousandths of a second a node is lost before its pods are,"""
     hold: int = 600_000
     """and for how many room is kept for what takes their place."""
+    replaces_slow: bool = False
+    """Whether members that are slow are deleted after a checkpoint."""
     keep_room: int = 30 * 60_000
     """For how many thousandths of a second room is kept for pods that come next."""
     spares: Spares = Spares()
@@ -101,6 +103,7 @@ def read_policy(raw: dict[str, Any] | None) -> Policy:
         owners=doc.doc("workloads").text("owners", "gang"),
         grace=_duration_of(doc.doc("healing"), "grace", "60s"),
         hold=_duration_of(doc.doc("healing"), "hold", "10m"),
+        replaces_slow=doc.doc("healing").doc("slow").flag("replace"),
         spares=_spares(doc.doc("healing").doc("spares")),
         keep_room=_duration_of(doc.doc("workloads"), "keepRoom", "30m"),
         rights=read_rights(doc),

@@ -23,6 +23,7 @@ from maitred.controllers.owners.suspensions import Suspensions
 from maitred.controllers.retry import Retry
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.mirror import Mirror
+from maitred.decide.healing.remembering import DEGRADED
 from maitred.explain.healing import on_pod
 from maitred.kube.outcomes import Done, RefusalReason, Refused
 from maitred.kube.wire import Condition
@@ -32,7 +33,7 @@ from maitred.model.plan import HealingDecision, LostPod, Plan, Restart
 
 log = logging.getLogger(__name__)
 
-HARDWARE_FAILED = "HardwareFailed"
+HARDWARE_FAILED, SLOW = "HardwareFailed", "SlowMember"
 IN_FLIGHT = 16
 LONGEST_MESSAGE = 1024
 
@@ -48,7 +49,8 @@ class Dismissal:
     @property
     def told(self) -> Condition:
         words = on_pod(self.decision)[:LONGEST_MESSAGE]
-        return Condition("DisruptionTarget", "True", HARDWARE_FAILED, words, datetime.now(UTC))
+        reason = SLOW if self.decision.family == DEGRADED else HARDWARE_FAILED
+        return Condition("DisruptionTarget", "True", reason, words, datetime.now(UTC))
 
 
 class Healer:
@@ -159,9 +161,10 @@ class Healer:
             self._wanted.pop(uid, None)
             return
         seconds = one.retry.again()
+        why = "which has slow members" if one.decision.family == DEGRADED else "under which hardware failed"
         log.warning(
-            "group %s, under which hardware failed: %s could not be made to leave; trying again in %g s: %s",
-            *(one.decision.group, what, seconds, outcome.message),
+            "group %s, %s: %s could not be made to leave; trying again in %g s: %s",
+            *(one.decision.group, why, what, seconds, outcome.message),
         )
 
     async def _delete(self, one: Dismissal, pod: LostPod) -> Outcome:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from maitred.controllers.scheduling.condition_writer import Teller, WritePace
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.mirror import Mirror
+from maitred.decide.healing.remembering import DEGRADED
 from maitred.explain.healing import beginning, ending
 from maitred.kube.bodies import EventType, Regarding
 from maitred.kube.events import Events
@@ -25,7 +26,7 @@ log = logging.getLogger(__name__)
 
 PER_SECOND, LARGEST_BURST, LONGEST_QUEUE = 20.0, 50.0, 1_000
 ACTION = "Healing"
-FAILED, LEFT_ALONE, WHOLE, GIVEN_UP = "HardwareFailed", "HardwareFailed", "Healed", "HealingOver"
+FAILED, SLOW, WHOLE, GIVEN_UP = "HardwareFailed", "SlowMember", "Healed", "HealingOver"
 Letter = tuple[Regarding, str, str, EventType]
 
 
@@ -53,7 +54,7 @@ class FailureNotices:
         for group, one in alone.items():
             if self._alone.get(group) != one.does:
                 self._alone[group] = one.does
-                self._tell(group, LEFT_ALONE, beginning(one, datetime.now(UTC)), "Warning")
+                self._tell(group, _reason(one), beginning(one, datetime.now(UTC)), "Warning")
 
     def written(self, before: HealthMemory, now: HealthMemory) -> None:
         """The API server has this now."""
@@ -69,7 +70,7 @@ class FailureNotices:
         self._metrics.incidents.labels(incident.family, incident.rule).inc()
         decision = self._decisions.get(incident.group)
         if decision is not None:
-            self._tell(incident.group, FAILED, beginning(decision, incident.begun), "Warning")
+            self._tell(incident.group, _reason(decision), beginning(decision, incident.begun), "Warning")
 
     def _ended(self, incident: Incident) -> None:
         is_whole = incident.is_whole
@@ -104,3 +105,7 @@ class FailureNotices:
         if owner is None:
             return None
         return Regarding(owner.api_version, owner.kind, owner.name, namespace, owner.uid)
+
+
+def _reason(decision: HealingDecision) -> str:
+    return SLOW if decision.family == DEGRADED else FAILED

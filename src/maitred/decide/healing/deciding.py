@@ -5,17 +5,20 @@ the snapshot, which it hands on changed. A decision speaks of the whole group; n
 member of it.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+
+import msgspec
 
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.decide.healing.faults import node_faults
 from maitred.decide.healing.lemons import Lemonade, tainted_nodes
 from maitred.decide.healing.losses import HurtGroup, Losses, LostMember
-from maitred.decide.healing.remembering import Remembering
+from maitred.decide.healing.remembering import DEGRADED, Remembering
 from maitred.decide.healing.restarting import SUSPENDED, owner_of, restart_of
 from maitred.decide.healing.scores import Scoring
+from maitred.decide.healing.slow import SlowGroup, SlowGroups, as_hurt
 from maitred.decide.healing.stand_ins import as_healed
 from maitred.model.duration import span
 from maitred.model.healing import NO_WISH, ON_FAILURE, FailureRule
@@ -27,6 +30,26 @@ from maitred.model.times import after
 from maitred.model.words import counted, moment
 
 WITH_ALL = "it is stopped with all the others"
+
+
+@dataclass(frozen=True, slots=True)
+class SlowDecision:
+    """Members that are slow are replaced, if there is room for others elsewhere."""
+
+    slow: SlowGroup
+    rule: FailureRule
+    until: datetime
+    devices: int
+
+    @property
+    def decision(self) -> HealingDecision:
+        group = as_hurt(self.slow)
+        pods = tuple(_lost_pod(one, self.rule, False, False) for one in group.lost)
+        family, certainty, words, _, _ = group.verdict
+        does = _does(group, pods, self.until, None)
+        return HealingDecision(
+            group.key, self.rule, family, certainty, words, does, None, _at(self.until), pods
+        )
 
 
 @dataclass(frozen=True)
@@ -49,8 +72,17 @@ class HealingOutcome:
     """Groups that may have what is kept free for repairs."""
     had: Mapping[str, int | None] = field(default_factory=dict)
     """How many members groups had for which room is kept."""
+    slow: tuple[SlowDecision, ...] = ()
+    """Groups whose slow members are replaced now, if there is room for that."""
+    replaced: frozenset[str] = frozenset()
+    """Groups for which room is kept because slow members are replaced, and nothing else has failed."""
 
 
+REPLACING: tuple[FailureRule, ...] = ("replace", "shrink")
+"""What a group may say for members of it to be replaced because they are slow."""
+LOOK_AGAIN = timedelta(seconds=30)
+"""Members tell how long their steps take, and when their work is saved, without waking anybody."""
+NO_ROOM = "there is no room for it elsewhere: it is replaced after a checkpoint once there is"
 MOST_NAMED = 3
 OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 NOTHING_TO_HEAL = HealingOutcome()
@@ -61,15 +93,17 @@ def heal(snapshot: Snapshot, policy: Policy, now: datetime, scheduler: str | Non
     memory = snapshot.memory
     amiss = snapshot.reports or snapshot.hurt or snapshot.nodes.unwell or snapshot.inventory.is_tainted
     if not (amiss or memory.incidents or memory.scores or tainted_nodes(snapshot)):
-        return NOTHING_TO_HEAL
+        soon = _look_for_slow(snapshot, policy, now)
+        return NOTHING_TO_HEAL if soon is None else HealingOutcome(wake_at=soon)
     return _Healer(snapshot, policy, now, scheduler).heal()
 
 
 class _Healer:
     def __init__(self, snapshot: Snapshot, policy: Policy, now: datetime, scheduler: str | None) -> None:
         self.snapshot, self.policy, self.now, self.scheduler = snapshot, policy, now, scheduler
-        self.losses = Losses(snapshot, policy, now)
-        self.memory = Remembering(snapshot.memory, now, span(policy.healing.window))
+        self.slow = SlowGroups(snapshot, policy, round(now.timestamp() * 1000)).found
+        self.losses = Losses(snapshot, policy, now, self._being_replaced())
+        self.memory = remembering(snapshot.memory, policy, now)
 
     def heal(self) -> HealingOutcome:
         decisions = list[HealingDecision]()
@@ -85,6 +119,10 @@ class _Healer:
             decisions.append(decision)
             lost[group.key] = group.lost
         self.memory.end(whole)
+        told = {one.group for one in decisions}
+        slow = [one for one in self.slow.values() if one.key not in told and self._is_ours(one.view)]
+        weighed = [self._weigh(one) for one in slow]
+        decisions += [one for one in weighed if isinstance(one, HealingDecision)]
         scores = self._scores()
         taints = scores.taints()
         self.memory.scores = scores.scoring.kept()
@@ -97,15 +135,66 @@ class _Healer:
             self.memory.changed,
             held,
             hurt,
-            min((*self.losses.soon, *held.values(), *scores.wake_at()), default=None),
+            min((*self.losses.soon, *held.values(), *scores.wake_at(), *self._slow_soon()), default=None),
             taints,
             self._avoided(),
-            frozenset(one.group for one in self.memory.open),
+            frozenset(one.group for one in self.memory.open if one.family != DEGRADED),
             had,
+            tuple(one for one in weighed if isinstance(one, SlowDecision)),
+            frozenset(held) - {one.group for one in self.memory.open if one.family != DEGRADED},
         )
 
     def _is_ours(self, view: GroupView) -> bool:
         return self.scheduler is None or self.scheduler in view.schedulers
+
+    # -- slow members ----------------------------------------------------------------------------------
+
+    def _being_replaced(self) -> dict[str, tuple[LostMember, ...]]:
+        """Members that it was decided to replace: as long as they are slow, and it is the time for it."""
+        chosen = {
+            uid
+            for one in self.snapshot.memory.incidents
+            if one.is_open and one.family == DEGRADED
+            for uid in one.uids
+        }
+        found = {
+            key: tuple(member for member in one.members if member.uid in chosen)
+            for key, one in (self.slow.items() if chosen else ())
+            if one.is_due
+        }
+        return {key: members for key, members in found.items() if members}
+
+    def _weigh(self, slow: SlowGroup) -> "HealingDecision | SlowDecision":
+        """Whether its slow members are replaced, as far as that does not depend on room."""
+        group = as_hurt(slow)
+        rule, problem = self._rule(group)
+        before = self.memory.replaced(slow.key)
+        why = problem or slow.why_not
+        if rule not in REPLACING:
+            why = problem or f"{ON_FAILURE} is {rule}: none is replaced"
+        elif before is not None:
+            there = " and ".join(before.nodes[:MOST_NAMED])
+            why = (
+                f"members on {there} were replaced for that less than {self.policy.healing.slow.again} ago: "
+            )
+            why += "if one is slow again, its share of the work may be larger"
+        elif self.memory.begun(slow.key) >= self.policy.healing.most:
+            why = self._too_often()
+        elif self.memory.is_full(slow.key.partition("/")[0]):
+            why = "too many other groups of its namespace are being healed"
+        elif not why and not slow.is_due:
+            why = "replaced after the next checkpoint, if there is room elsewhere"
+        if why:
+            return _kept_slow(group, why)
+        until = after(self.now, span(self.policy.healing.hold))
+        return SlowDecision(slow, rule, until, self._devices(slow.view))
+
+    def _slow_soon(self) -> Iterator[datetime]:
+        soon = _look_for_slow(self.snapshot, self.policy, self.now)
+        yield from () if soon is None else (soon,)
+        for one in self.slow.values():
+            if one.at is not None:
+                yield datetime.fromtimestamp(one.at / 1000, UTC)
 
     # -- one group -------------------------------------------------------------------------------------
 
@@ -223,6 +312,56 @@ class _Healer:
             if there:
                 found[one.group] = found.get(one.group, frozenset()) | there
         return found
+
+
+def with_replaced(
+    outcome: HealingOutcome,
+    snapshot: Snapshot,
+    policy: Policy,
+    now: datetime,
+    begun: Sequence[SlowDecision],
+    room: Mapping[str, int],
+) -> HealingOutcome:
+    """Once it is known for whom there is room. `begun` are those for whose slow members it was found, and
+    `room` has for how many members of each group it is kept."""
+    memory = remembering(outcome.memory or snapshot.memory, policy, now)
+    for one in begun:
+        memory.begin(as_hurt(one.slow), one.rule, one.until, one.devices)
+    known = {one.slow.key for one in begun}
+    crowded = [_kept_slow(as_hurt(one.slow), NO_ROOM) for one in outcome.slow if one.slow.key not in known]
+    kept = [_if_room(one, room) for one in outcome.decisions]
+    return replace(
+        outcome,
+        decisions=(*kept, *(one.decision for one in begun), *crowded),
+        memory=memory.changed or outcome.memory,
+        held_until={**outcome.held_until, **{one.slow.key: one.until for one in begun}},
+        replaced=outcome.replaced | known,
+    )
+
+
+def _if_room(decision: HealingDecision, room: Mapping[str, int]) -> HealingDecision:
+    """A slow member works: it stays if the room is gone that was kept for another one."""
+    going = sum(one.delete for one in decision.pods)
+    if decision.family != DEGRADED or room.get(decision.group, 0) >= going:
+        return decision
+    pods = tuple(msgspec.structs.replace(one, delete=False, why=NO_ROOM) for one in decision.pods)
+    return msgspec.structs.replace(decision, pods=pods, does=NO_ROOM)
+
+
+def remembering(memory: HealthMemory, policy: Policy, now: datetime) -> Remembering:
+    healing = policy.healing
+    return Remembering(memory, now, span(healing.window), span(healing.slow.again))
+
+
+def _look_for_slow(snapshot: Snapshot, policy: Policy, now: datetime) -> datetime | None:
+    gangs = policy.healing.slow.replace and any(one is not None and one.group.gang for one in snapshot.seated)
+    return after(now, LOOK_AGAIN) if gangs else None
+
+
+def _kept_slow(group: HurtGroup, why: str) -> HealingDecision:
+    """They work, and stay."""
+    family, certainty, words, _, _ = group.verdict
+    return HealingDecision(group.key, "none", family, certainty, words, why)
 
 
 def _lost_pod(one: LostMember, rule: FailureRule, shrinks: bool, restarts: bool) -> LostPod:

@@ -73,6 +73,8 @@ class Losses:
     snapshot: Snapshot
     policy: Policy
     now: datetime
+    slow: Mapping[str, tuple[LostMember, ...]] = field(default_factory=dict)
+    """By group: members that are slow, and that are being replaced for that."""
     soon: list[datetime] = field(default_factory=list)
     """When time alone makes a lost node of one that is silent."""
     seen: list[HealthMembers] = field(default_factory=list)
@@ -201,6 +203,8 @@ class Losses:
         if lost and view.parts is None and is_below(without(view, lost)):
             # It does not work any more, so there is nothing to wait for: it is decided about once.
             lost = tuple(self._lost(view, reports, self._on_silent_nodes))
+        known = {one.uid for one in lost}
+        lost += tuple(one for one in self.slow.get(view.group.key, ()) if one.uid not in known)
         left = without(view, lost)
         own, devices = self.signals, self.devices.on_nodes
         nodes = {node: [*own.get(node, ()), *devices.get(node, ())] for node in found.places}

@@ -11,6 +11,8 @@ from maitred.model.healing import FailureRule
 from maitred.model.memory import MOST_INCIDENTS, MOST_OF_NAMESPACE, HealthMemory, Incident
 from maitred.model.times import CLOCK_SKEW, after, at_second, before
 
+DEGRADED = "Degradation"
+"""The family of incidents in which members were replaced because they were slow."""
 WHOLE, OVER = "its quorum works again", "no place was found in time"
 
 
@@ -21,9 +23,10 @@ class Remembering:
     kept, and nothing done, until that time has come.
     """
 
-    def __init__(self, memory: HealthMemory, now: datetime, window: timedelta) -> None:
+    def __init__(self, memory: HealthMemory, now: datetime, window: timedelta, again: timedelta) -> None:
+        """`again`: for how long it is known that members of a group were replaced because they were slow."""
         self._before, self._now, self._window = memory, now, window
-        self._old = before(now, window)
+        self._old, self._slow_before = before(now, window), before(now, again)
         latest = after(now, CLOCK_SKEW)
         self._incidents = [one for one in memory.incidents if one.begun <= latest]
         self.scores = memory.scores
@@ -38,6 +41,15 @@ class Remembering:
     def begun(self, group: str) -> int:
         """How often something was done for a group of late."""
         return sum(one.begun > self._old for one in self._of(group))
+
+    def replaced(self, group: str) -> Incident | None:
+        """When members of it were slow the last time, if that was of late."""
+        slow = (one for one in self._of(group) if one.family == DEGRADED and one.begun > self._slow_before)
+        return max(slow, key=lambda one: one.begun, default=None)
+
+    def _is_kept(self, one: Incident) -> bool:
+        late = one.family == DEGRADED and one.begun > self._slow_before
+        return one.is_open or late or one.begun > self._old
 
     def open_until(self, group: str) -> datetime | None:
         """How long room is kept for a group; None if nothing is open, or nothing is kept."""
@@ -96,7 +108,7 @@ class Remembering:
     @property
     def changed(self) -> HealthMemory | None:
         """What is to be remembered from now on; None if that is what was."""
-        kept = [one for one in self._incidents if one.is_open or one.begun > self._old]
+        kept = [one for one in self._incidents if self._is_kept(one)]
         over = len(kept) - MOST_INCIDENTS
         ended = [one for one in kept if not one.is_open]
         kept = [one for one in kept if one not in ended[:over]] if over > 0 else kept

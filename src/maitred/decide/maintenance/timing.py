@@ -74,14 +74,22 @@ class Timings:
         end = self._end(busy, views)
         if end is not None and end <= last:
             return last, f"it says that it ends by {_said(end)}; else it leaves at the last moment"
-        marks, interval = self._marks(busy), evictable.checkpoint_interval[busy]
-        if (marks != UNKNOWN_TIME).all():
-            return self._after_mark(int(marks.min()), interval, last)
-        if (interval > 0).all():
-            return self._after_interval(busy, interval, last)
+        saved = self.at_checkpoint(busy, last)
+        if saved is not None:
+            return saved
         if shield:
             return last, f"it {shield}, and says nothing of checkpoints: it has until the last moment"
         return self.now, "it says nothing of checkpoints: the longer it runs, the more work is lost"
+
+    def at_checkpoint(self, pods: Rows, last: int) -> tuple[int, str] | None:
+        """When all of these, which have started, will have saved their work; now, if they just have. None if
+        they do not say that."""
+        marks, interval = self._marks(pods), self.evictable.checkpoint_interval[pods]
+        if (marks != UNKNOWN_TIME).all():
+            return self._after_mark(int(marks.min()), interval, last)
+        if (interval > 0).all():
+            return self._after_interval(pods, interval, last)
+        return None
 
     def _marks(self, pods: Rows) -> Ints:
         """When they say that they have saved their work. What is yet to come is the word of a wrong clock."""

@@ -11,6 +11,7 @@ from maitred.decide.healing.deciding import heal
 from maitred.decide.healing.device_signals import DeviceSignals
 from maitred.decide.healing.judging import hard_faults, suspicion
 from maitred.decide.healing.members import HealthMembers, MemberReader, blamed
+from maitred.explain.healing import IF_ROOM
 from maitred.explain.health.answer import (
     FleetHealth,
     GroupHealth,
@@ -175,7 +176,8 @@ def of_programs(on_nodes: Mapping[str, Sequence[Signal]]) -> list[Ignored]:
 def decided_about(situation: Situation) -> dict[str, str]:
     """What the scheduler does about groups, in words: by the same decision as its own."""
     outcome = heal(situation.snapshot, situation.policy, situation.now, situation.scheduler)
-    return {one.group: one.does for one in outcome.decisions}
+    slow = {one.slow.key: IF_ROOM for one in outcome.slow}
+    return slow | {one.group: one.does for one in outcome.decisions}
 
 
 def lemons(scores: Iterable[NodeScore]) -> Iterator[LemonNode]:

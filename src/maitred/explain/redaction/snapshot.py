@@ -214,6 +214,7 @@ class Redaction:
             checkpoint=bound.checkpoint,
             due=bound.due,
             grace=bound.grace,
+            step=bound.step,
             occupants=occupants,
         )
 

@@ -11,6 +11,7 @@ from maitred.cluster.nodes import NodeView
 from maitred.cluster.snapshot import UNKNOWN_TIME
 from maitred.decide.levels import known_levels, shared_domains
 from maitred.decide.preemption.evictable import NOT_KNOWN, EvictablePods
+from maitred.explain.healing import slow_words
 from maitred.explain.situation import Situation
 from maitred.explain.why.answer import Placement, Why
 from maitred.explain.why.ending import end_of
@@ -56,6 +57,7 @@ def of_seated(situation: Situation, key: str, names: Names) -> Why:
         progress=progress,
         ends=end_of(situation, rows),
         notes=(
+            *slow_words(situation, key),
             *lost_words(situation, bound.node[rows[~bound.terminating[rows]]].tolist()),
             *(() if progress is not None else (NOTHING_SEEN_OF_IT,)),
         ),

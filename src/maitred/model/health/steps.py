@@ -10,7 +10,7 @@ from statistics import median
 from typing import NamedTuple
 
 from maitred.model.health.signals import Signal
-from maitred.model.meta import CUT_TO, key_of
+from maitred.model.meta import CUT_TO, ObjectMeta, key_of
 from maitred.model.pod import Pod
 
 STEP_TIME = "maitred.dev/step-time"
@@ -29,14 +29,21 @@ class StepTimes(NamedTuple):
     """Pods that say something else, and what is wrong with it."""
 
 
+def step_time(metadata: ObjectMeta) -> float | None:
+    """In seconds; None if nothing is said that can be read."""
+    said = metadata.annotations.get(STEP_TIME)
+    read = float(said) if said and len(said) <= CUT_TO and _SECONDS.fullmatch(said) else 0.0
+    return read if 0 < read <= LONGEST_STEP else None
+
+
 def step_times(pods: Sequence[Pod]) -> StepTimes:
     seconds, unread = dict[str, float](), list[tuple[str, str]]()
     for pod in pods:
         said = pod.metadata.annotations.get(STEP_TIME)
         if said is None:
             continue
-        read = float(said) if len(said) <= CUT_TO and _SECONDS.fullmatch(said) else 0.0
-        if 0 < read <= LONGEST_STEP:
+        read = step_time(pod.metadata)
+        if read is not None:
             seconds[key_of(pod.metadata)] = read
         else:
             words = (

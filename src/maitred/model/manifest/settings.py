@@ -158,6 +158,8 @@ def check_healing(healing: Healing, levels: Sequence[str]) -> None:
     for name, span in {"halfLife": lemons.half_life, "release": lemons.release}.items():
         if not milliseconds(span):
             raise FieldError(f"healing.lemons.{name}", f"{span!r} is not {FORM}, above 0s")
+    if not milliseconds(healing.slow.again):
+        raise FieldError("healing.slow.again", f"{healing.slow.again!r} is not {FORM}, above 0s")
     for name, level in {"lemons": lemons.level, "spares": healing.spares.level}.items():
         if level and level not in levels:
             check_key(f"healing.{name}.level", level)
