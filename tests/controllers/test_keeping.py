@@ -1,7 +1,10 @@
 """What is remembered of failures: decisions see it at once, and nothing that others wrote is lost."""
 
 import asyncio
+from collections.abc import Callable
 from datetime import UTC, datetime
+
+import pytest
 
 from maitred.controllers.keeping import HEALTH, MemoryKeeper
 from maitred.controllers.scheduling.mirror import Mirror
@@ -14,7 +17,7 @@ NAMESPACE, NAME = "elsewhere", "maitred-health"
 
 
 class FakeRecord:
-    """One record on a server that can be asked to fail."""
+    """One record on a server that can be asked to fail, or to tell of a write before it answers."""
 
     namespace, name = NAMESPACE, NAME
 
@@ -22,6 +25,7 @@ class FakeRecord:
         self.now = NO_RECORD
         self.answers_lost = 0
         self.writes = 0
+        self.watcher: Callable[[ConfigMap], None] = lambda _: None
 
     def is_this(self, found: ConfigMap) -> bool:
         return found.metadata.name == NAME
@@ -38,6 +42,7 @@ class FakeRecord:
         if before.version != self.now.version:
             return Refused(RefusalReason.STALE, "it has changed")
         written = self.put(text)
+        self.watcher(watched(written))
         if self.answers_lost:
             self.answers_lost -= 1
             return Unknown("the answer is lost")
@@ -102,6 +107,31 @@ def test_a_write_whose_answer_was_lost_is_recognized() -> None:
     assert not keeper.is_written
     assert asyncio.run(keeper.write()) == Done()
     assert (keeper.is_written, mirror.state.memory) == (True, memory("a/b"))
+
+
+@pytest.mark.parametrize("lost", [0, 1])
+def test_listeners_are_told_though_the_watch_was_faster_than_the_answer(lost: int) -> None:
+    keeper, record, mirror = made()
+    told = list[tuple[HealthMemory, HealthMemory]]()
+    keeper.listeners.append(lambda before, now: told.append((before, now)))
+    record.answers_lost, record.watcher = lost, keeper.put
+    keeper.note(memory("a/b"), NO_MEMORY)
+    for _ in range(lost + 1):
+        asyncio.run(keeper.write())
+    assert (keeper.is_written, mirror.state.memory) == (True, memory("a/b"))
+    assert told == [(NO_MEMORY, memory("a/b"))]
+
+
+def test_an_answer_is_lost_and_the_watch_tells_of_the_write_later() -> None:
+    keeper, record, _ = made()
+    told = list[tuple[HealthMemory, HealthMemory]]()
+    keeper.listeners.append(lambda before, now: told.append((before, now)))
+    record.answers_lost = 1
+    keeper.note(memory("a/b"), NO_MEMORY)
+    assert isinstance(asyncio.run(keeper.write()), Unknown)
+    keeper.put(watched(record.now))
+    assert asyncio.run(keeper.write()) == Done()
+    assert (keeper.is_written, told) == (True, [(NO_MEMORY, memory("a/b"))])
 
 
 def test_an_older_version_that_a_watch_tells_late_changes_nothing() -> None:

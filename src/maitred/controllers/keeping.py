@@ -75,7 +75,8 @@ class MemoryKeeper(Generic[M]):
         """Told of what the API server had before, and has now, by us."""
         self.record = record
         self._mirror, self._about = mirror, about
-        self._kept = NO_RECORD
+        self._kept = self._told = NO_RECORD
+        """As the API server has it; and as the listeners know it."""
         self._wanted: M | None = None
         self._sent = ""
         """What is being written."""
@@ -88,8 +89,8 @@ class MemoryKeeper(Generic[M]):
         found = version_of(item)
         if found.version == self._kept.version or found.is_older_than(self._kept):
             return
-        if self._sent and found.text == self._sent:
-            self._kept = found  # ours, and the answer to it is on its way
+        if self._is_ours(found.text):
+            self._kept = found  # the answer to it is on its way, or was lost: then it is written once more
         else:
             self._take(found)
 
@@ -100,9 +101,12 @@ class MemoryKeeper(Generic[M]):
     def settled(self) -> None:
         self._mirror.changed.set()
 
+    def _is_ours(self, text: str) -> bool:
+        return bool(text) and text in (self._sent, "" if self._wanted is None else str(self._wanted))
+
     def _take(self, found: RecordVersion) -> None:
         """This is what counts from now on, whatever was to be written."""
-        self._kept, self._wanted = found, None
+        self._kept, self._told, self._wanted = found, found, None
         self._show(found.text)
         if found.text and self._said(found) is self._about.nothing:
             log.warning("the record of %s cannot be read, so what it says is forgotten", self._about.words)
@@ -173,7 +177,7 @@ class MemoryKeeper(Generic[M]):
         return Done()
 
     def _is_kept(self, outcome: RecordVersion, wanted: M) -> None:
-        before, self._kept = self._said(self._kept), outcome
+        before, self._kept, self._told = self._said(self._told), outcome, outcome
         if self._wanted is wanted:
             self._wanted = None
         elif self._wanted is None:
