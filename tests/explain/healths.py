@@ -8,6 +8,7 @@ from maitred.explain.health.answer import FleetHealth, GroupHealth, NodeHealth
 from maitred.explain.health.look import FleetLook
 from maitred.explain.health.survey import health
 from maitred.model.group import PodGroup
+from maitred.model.manifest.parsing import without_nulls
 from maitred.model.node import Node
 from maitred.model.pod import Pod
 from tests.explain.whys import situation_of
@@ -20,7 +21,7 @@ OLD = "2026-01-31T06:00:00Z"
 
 def look_of(objects: list[Obj]) -> FleetLook:
     def all_of(kind: str, type: Any) -> tuple[Any, ...]:
-        return tuple(msgspec.convert(one, type) for one in objects if one["kind"] == kind)
+        return tuple(msgspec.convert(without_nulls(one), type) for one in objects if one["kind"] == kind)
 
     return FleetLook(all_of("Node", Node), all_of("Pod", Pod), all_of("PodGroup", PodGroup))
 
