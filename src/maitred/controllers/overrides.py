@@ -4,23 +4,20 @@ An order is written down before decisions see it: nobody is lifted by what a cra
 is over is decided by its time alone, so it counts for nothing from then on, written down or not.
 """
 
-import asyncio
 import logging
-import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 from maitred.cluster.snapshot import Snapshot
 from maitred.controllers.answers.orders import OrderOutcome, OverrideOrder
-from maitred.controllers.keeping import LIFTED, MemoryKeeper
-from maitred.controllers.retry import Retry
+from maitred.controllers.keeping import LIFTED
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.controllers.scheduling.worklist import Worklist
+from maitred.controllers.usage import MemoryPart
 from maitred.kube.client import Client
-from maitred.kube.outcomes import Done, RefusalReason, Refused, Unknown
+from maitred.kube.outcomes import Done, RefusalReason, Unknown
 from maitred.kube.permit import NotLeading
 from maitred.kube.reflector import Reflector
-from maitred.kube.shared_record import SharedRecord
 from maitred.kube.wire import ConfigMap
 from maitred.kube.writes import Writer
 from maitred.model.overrides import OverrideMemory, granted
@@ -38,10 +35,11 @@ class OverridesPart:
 
     def __init__(self, mirror: Mirror, worklist: Worklist, writer: Writer, namespace: str) -> None:
         """Without a namespace nothing is read and nothing is written."""
-        record = SharedRecord(writer, namespace, LIFTED.kind) if namespace else None
         self._mirror, self._worklist = mirror, worklist
-        self._keeper = MemoryKeeper(mirror, record, LIFTED)
-        self._woken, self._writing = asyncio.Event(), asyncio.Lock()
+        self._part = MemoryPart(
+            mirror, writer, namespace, LIFTED, lambda plan, seen: (plan.overrides, seen.overrides)
+        )
+        self._keeper = self._part.keeper
 
     @property
     def listeners(self) -> list[Callable[[OverrideMemory, OverrideMemory], None]]:
@@ -72,30 +70,11 @@ class OverridesPart:
     # -- told by the loop ------------------------------------------------------------------------------
 
     def decided(self, plan: Plan, snapshot: Snapshot, now: float) -> None:
-        self._keeper.note(plan.overrides, snapshot.overrides)
-        if not self._keeper.is_written:
-            self._woken.set()
+        self._part.decided(plan, snapshot, now)
 
     async def run(self) -> None:
         """Those that are over are forgotten."""
-        retry = Retry()
-        while True:
-            await self._woken.wait()
-            self._woken.clear()
-            while not self._keeper.is_written:
-                async with self._writing:
-                    outcome = await self._keeper.write()
-                if isinstance(outcome, Done):
-                    retry = Retry()
-                elif isinstance(outcome, Refused) and outcome.why is RefusalReason.STALE:
-                    self._look_again()
-                else:
-                    seconds = retry.again()
-                    log.warning(
-                        "overrides that are over could not be forgotten; trying again in %g s: %s",
-                        *(seconds, outcome.message),
-                    )
-                    await asyncio.sleep(max(0.0, retry.at - time.monotonic()))
+        await self._part.run()
 
     # -- ordered ---------------------------------------------------------------------------------------
 
@@ -103,7 +82,7 @@ class OverridesPart:
         if self._keeper.record is None:
             return OrderOutcome(order.id, SHADOW, standby=True)
         try:
-            async with self._writing:
+            async with self._part.writing:
                 refusal = await self._write(order)
         except NotLeading as lost:
             return OrderOutcome(order.id, f"{lost}; ask the one that leads", standby=True)

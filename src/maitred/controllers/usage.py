@@ -34,17 +34,19 @@ class MemoryPart(Generic[M]):
     ) -> None:
         """Without a namespace nothing is read and nothing is written: a shadow remembers by itself."""
         record = SharedRecord(writer, namespace, about.kind) if namespace else None
-        self._keeper = MemoryKeeper(mirror, record, about)
+        self.keeper = MemoryKeeper(mirror, record, about)
+        self.writing = asyncio.Lock()
+        """Held by whoever writes: only one write is made from what was there before."""
         self._words, self._said = about.words, said
         self._woken = asyncio.Event()
 
     def reflectors(self, client: Client) -> Iterator[Reflector[ConfigMap]]:
-        if self._keeper.record is not None:
-            yield self._keeper.record.reflector(client, self._keeper)
+        if self.keeper.record is not None:
+            yield self.keeper.record.reflector(client, self.keeper)
 
     def decided(self, plan: Plan, snapshot: Snapshot, now: float) -> None:
-        self._keeper.note(*self._said(plan, snapshot))
-        if not self._keeper.is_written:
+        self.keeper.note(*self._said(plan, snapshot))
+        if not self.keeper.is_written:
             self._woken.set()
 
     async def run(self) -> None:
@@ -52,8 +54,9 @@ class MemoryPart(Generic[M]):
         while True:
             await self._woken.wait()
             self._woken.clear()
-            while not self._keeper.is_written:
-                outcome = await self._keeper.write()
+            while not self.keeper.is_written:
+                async with self.writing:
+                    outcome = await self.keeper.write()
                 if isinstance(outcome, Done):
                     retry = Retry()
                 elif isinstance(outcome, Refused) and outcome.why is RefusalReason.STALE:

@@ -5,7 +5,8 @@ its Plan has what is to be remembered from now on. What cannot be read is as if 
 what the cluster shows is known.
 """
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, TypeVar
 
 import msgspec
 
@@ -21,6 +22,7 @@ MOST_INCIDENTS, MOST_OF_NAMESPACE, MOST_SCORES = 500, 100, 1_000
 LONGEST = 900_000
 """Characters. An API server takes objects of a little more than a megabyte."""
 Name = Annotated[str, msgspec.Meta(max_length=512)]
+M = TypeVar("M")
 
 
 class Incident(Lean, frozen=True, omit_defaults=False):
@@ -115,11 +117,22 @@ class MemoryObject(Object, frozen=True):
     data: dict[str, str] = {}
 
 
-def memory_of(kept: MemoryObject | None) -> HealthMemory:
+def remembered(
+    kept: MemoryObject | None, type: type[M], nothing: M, unsound: Callable[[M], str] = lambda _: ""
+) -> tuple[M, str]:
+    """What a record says, and what is wrong with it if it cannot be read: then it says `nothing`."""
     text = "" if kept is None else kept.data.get(CONTENT, "")
-    if not text or len(text) > LONGEST:
-        return NO_MEMORY
+    if not text:
+        return nothing, ""
+    if len(text) > LONGEST:
+        return nothing, f"it has more than {LONGEST} characters"
     try:
-        return msgspec.json.decode(text, type=HealthMemory)
-    except (msgspec.DecodeError, UnicodeEncodeError):
-        return NO_MEMORY
+        found = msgspec.json.decode(text, type=type)
+    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+        return nothing, str(error)[:200]
+    problem = unsound(found)
+    return (nothing, problem) if problem else (found, "")
+
+
+def memory_of(kept: MemoryObject | None) -> HealthMemory:
+    return remembered(kept, HealthMemory, NO_MEMORY)[0]

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import msgspec
 
-from maitred.model.memory import CONTENT, LONGEST, MemoryObject, Name
+from maitred.model.memory import MemoryObject, Name, remembered
 from maitred.model.meta import Lean, Timestamp
 from maitred.model.quantity import text
 from maitred.model.times import after
@@ -159,20 +159,12 @@ def time_problem(until: datetime, now: datetime) -> str:
 
 def overrides_of(kept: MemoryObject | None) -> tuple[OverrideMemory, str]:
     """What is remembered, and what is wrong with it if it cannot be read."""
-    said = "" if kept is None else kept.data.get(CONTENT, "")
-    if not said:
-        return NO_OVERRIDES, ""
-    if len(said) > LONGEST:
-        return NO_OVERRIDES, UNREAD.format(f"it has more than {LONGEST} characters")
-    try:
-        found = msgspec.json.decode(said, type=OverrideMemory)
-    except (msgspec.DecodeError, UnicodeEncodeError) as error:
-        return NO_OVERRIDES, UNREAD.format(str(error)[:200])
+    found, problem = remembered(kept, OverrideMemory, NO_OVERRIDES, _unsound)
+    return found, problem and UNREAD.format(problem)
+
+
+def _unsound(found: OverrideMemory) -> str:
     if len({one.group for one in found.overrides}) < len(found.overrides):
-        return NO_OVERRIDES, UNREAD.format("it has a group twice")
-    unsound = next((one.group for one in found.overrides if not one.is_sound), None)
-    if unsound is not None:
-        return NO_OVERRIDES, UNREAD.format(
-            f"that of {unsound} lasts too long, or its reason is not plain text"
-        )
-    return found, ""
+        return "it has a group twice"
+    bad = next((one.group for one in found.overrides if not one.is_sound), None)
+    return "" if bad is None else f"that of {bad} lasts too long, or its reason is not plain text"

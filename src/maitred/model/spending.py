@@ -10,7 +10,7 @@ from typing import Annotated
 
 import msgspec
 
-from maitred.model.memory import CONTENT, LONGEST, MemoryObject, Name
+from maitred.model.memory import MemoryObject, Name, remembered
 from maitred.model.meta import Lean, Timestamp
 
 BUDGETS = "maitred-budgets"
@@ -52,15 +52,10 @@ NO_SPENDING = SpendingMemory()
 
 def spending_of(kept: MemoryObject | None) -> tuple[SpendingMemory, str]:
     """What is remembered, and what is wrong with it if it cannot be read."""
-    text = "" if kept is None else kept.data.get(CONTENT, "")
-    if not text:
-        return NO_SPENDING, ""
-    if len(text) > LONGEST:
-        return NO_SPENDING, UNREAD.format(f"it has more than {LONGEST} characters")
-    try:
-        found = msgspec.json.decode(text, type=SpendingMemory)
-    except (msgspec.DecodeError, UnicodeEncodeError) as error:
-        return NO_SPENDING, UNREAD.format(str(error)[:200])
-    if found.at is None or len({one.queue for one in found.queues}) < len(found.queues):
-        return NO_SPENDING, UNREAD.format("it has no time, or a queue twice")
-    return found, ""
+    found, problem = remembered(kept, SpendingMemory, NO_SPENDING, _unsound)
+    return found, problem and UNREAD.format(problem)
+
+
+def _unsound(found: SpendingMemory) -> str:
+    repeated = len({one.queue for one in found.queues}) < len(found.queues)
+    return "it has no time, or a queue twice" if found.at is None or repeated else ""

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import msgspec
 
-from maitred.model.memory import CONTENT, LONGEST, MemoryObject, Name
+from maitred.model.memory import MemoryObject, Name, remembered
 from maitred.model.meta import Lean, Timestamp
 
 USAGE = "maitred-usage"
@@ -44,15 +44,10 @@ NO_USAGE = UsageMemory()
 
 def usage_of(kept: MemoryObject | None) -> tuple[UsageMemory, str]:
     """What is remembered, and what is wrong with it if it cannot be read."""
-    text = "" if kept is None else kept.data.get(CONTENT, "")
-    if not text:
-        return NO_USAGE, ""
-    if len(text) > LONGEST:
-        return NO_USAGE, UNREAD.format(f"it has more than {LONGEST} characters")
-    try:
-        found = msgspec.json.decode(text, type=UsageMemory)
-    except (msgspec.DecodeError, UnicodeEncodeError) as error:
-        return NO_USAGE, UNREAD.format(str(error)[:200])
-    if found.at is None or len({one.queue for one in found.queues}) < len(found.queues):
-        return NO_USAGE, UNREAD.format("it has no time, or a queue twice")
-    return found, ""
+    found, problem = remembered(kept, UsageMemory, NO_USAGE, _unsound)
+    return found, problem and UNREAD.format(problem)
+
+
+def _unsound(found: UsageMemory) -> str:
+    repeated = len({one.queue for one in found.queues}) < len(found.queues)
+    return "it has no time, or a queue twice" if found.at is None or repeated else ""
