@@ -267,6 +267,8 @@ class GroupView:
     """The id by which the state knows it."""
     account: int = NO_ACCOUNT
     """The number of the account in the book of queues, if there is one."""
+    scavenges: bool = False
+    """Its members run without paying, so that those who come join them."""
     wishes: tuple[FailureWish, ...] = ()
     """What its members ask for if hardware fails under them."""
     leaving_shapes: tuple[int, ...] = ()

@@ -6,7 +6,7 @@ is explained is what was decided.
 
 import math
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -16,6 +16,7 @@ import numpy as np
 from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.journal import Seated
 from maitred.cluster.nodes import Mask
+from maitred.cluster.queues.scavenging import identity
 from maitred.cluster.snapshot import GroupView, RunningMember, Snapshot
 from maitred.cluster.trial import Trial
 from maitred.decide.agenda import QueueBranch, Turn, parting, rank
@@ -42,7 +43,7 @@ from maitred.decide.screen import Screening, screen
 from maitred.model.duration import milliseconds
 from maitred.model.plan import Blocker, Verdict
 from maitred.model.policy import Policy, preempts
-from maitred.model.spending import SETTLED_EVERY
+from maitred.model.spending import SETTLED_EVERY, Scavenger, SpendingMemory
 
 NEVER_YET = -1
 
@@ -172,6 +173,10 @@ class TriedGroup:
             return "Scheduled"
         return "Preempting" if self.promised else "Waiting"
 
+    def seated_identities(self) -> Iterator[str]:
+        """What its pods that have got seats are remembered by."""
+        return (identity(self.view.uids[member], self.view.pods[member]) for member, _ in self.seated)
+
     def is_there(self, member: int) -> bool:
         """Whether it is a pod, and none that comes later."""
         return member < len(self.view.pods)
@@ -267,6 +272,15 @@ class CycleRecord:
     def held_until(self, group: str) -> datetime | None:
         """How long room is kept for a group that has lost members, or was told to leave its nodes."""
         return self.healing.held_until.get(group) or self.maintenance.held_until.get(group)
+
+    def budgets_memory(self) -> SpendingMemory | None:
+        """With those who begin to run without paying in this cycle; None if it need not be written down."""
+        begun = [group for group in self.groups if group.ask.scavenges and group.seated]
+        if not begun:
+            return self.budgets.memory
+        return budgets.with_scavengers(
+            self.budgets.known, [Scavenger(group.key, tuple(group.seated_identities())) for group in begun]
+        )
 
     @property
     def budgets_wake_at(self) -> int | None:
@@ -384,6 +398,8 @@ class CycleRecord:
     def outranks(self, group: TriedGroup, other: TriedGroup) -> bool:
         """Whether a group ranks higher: where the branches of their queues part, as the cluster was when the
         cycle began."""
+        if group.ask.scavenges != other.ask.scavenges:
+            return other.ask.scavenges
         mine, theirs = self._branches(group), self._branches(other)
         level = parting(mine, theirs)
         if level is not None and mine[level].borrows != theirs[level].borrows:

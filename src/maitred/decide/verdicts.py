@@ -19,6 +19,7 @@ from maitred.decide.budget import EXPLAINING
 from maitred.decide.claims import allocate_claims
 from maitred.decide.levels import shared_domains
 from maitred.decide.preemption.promises import not_before
+from maitred.decide.queues.budget_words import with_scavenging
 from maitred.decide.record import CycleRecord, Taken, TriedGroup
 from maitred.decide.screen import invalid_blocker
 from maitred.decide.volumes import choose_volumes, each_once
@@ -86,7 +87,7 @@ class Verdicts:
             memory=self.record.healing.memory,
             usage=self.record.usage.memory,
             overrides=self.record.overrides.memory,
-            budgets=self.record.budgets.memory,
+            budgets=self.record.budgets_memory(),
             drains=tuple(self.record.maintenance.decisions()),
             taints=self.record.healing.taints,
             deadlines=self.record.limits.deadlines,
@@ -214,6 +215,8 @@ class Verdicts:
             blockers = with_kept_room(blockers, self._kept_room)
         if view.later is not None and not group.blocked:
             blockers = with_later(blockers, view.later, view.owned_by)
+        if verdict == "Waiting" and group.ask.scavenges:
+            blockers = with_scavenging(blockers)
         if verdict in ("Waiting", "Preempting") and not view.running:
             blockers = with_deadline(blockers, view.runtime)
         return msgspec.structs.replace(bare, verdict=verdict, blockers=blockers)

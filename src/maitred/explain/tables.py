@@ -238,6 +238,8 @@ def ranks(evictions: Sequence[Eviction]) -> str:
         return "for maintenance"
     if any(eviction.cause == "Reclaim" for eviction in evictions):
         return "places that were lent to its queue" if len(evictions) == 1 else "places that were lent"
+    if any(eviction.cause == "Budget" for eviction in evictions):
+        return "places for which nobody paid"
     lower = sorted({eviction.receipt.priority for eviction in evictions})
     higher = evictions[0].receipt.preemptor_priority
     if len(lower) == 1:

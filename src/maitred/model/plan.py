@@ -90,9 +90,9 @@ class Receipt(Record, frozen=True):
     """Who has lifted the group that it leaves for past the turn and the limits of its queue, if anybody."""
 
 
-EvictionCause = Literal["Preemption", "Reclaim", "Maintenance"]
-"""`Preemption`: for a higher priority. `Reclaim`: what they have was lent to their queue. `Maintenance`: they
-are on nodes that are drained."""
+EvictionCause = Literal["Preemption", "Reclaim", "Budget", "Maintenance"]
+"""`Preemption`: for a higher priority. `Reclaim`: what they have was lent to their queue. `Budget`: they ran
+without paying, and the group pays. `Maintenance`: they are on nodes that are drained."""
 
 
 class Eviction(Record, frozen=True):

@@ -193,6 +193,7 @@ OrderRule = Literal["priority", "fair-share", "age", "name"]
 LAST_RULES: tuple[OrderRule, ...] = ("age", "name")
 AnyOrder = Order | tuple[OrderRule, ...]
 Rule = Literal[
+    "paying",
     "entitled",
     "priority",
     "rotation",

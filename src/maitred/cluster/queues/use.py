@@ -71,8 +71,7 @@ class QueueUse(Account):
         self._shared_rates: dict[int, tuple[tuple[str, Floats], ...]] = {}
         if self.balances is not None:
             self.committed = np.zeros((len(self.balances.queues), PERIODS))
-            held = book.charges.held
-            self.paid = SharedUse(dict.fromkeys(() if held is None else held.shared, 1), {})
+            self.paid = SharedUse(dict.fromkeys(book.charges.paid_claims(), 1), {})
         self._shared_by_shape: dict[int, tuple[tuple[str, Ints], ...]] = {}
         self.changes = 0
         """How often anything has changed; equal numbers mean that nothing has."""
@@ -113,7 +112,8 @@ class QueueUse(Account):
             self.now[rows] += amounts
         if self.later is not None:
             self.later[rows] += amounts
-        if len(self.committed) and entry.account != NO_ACCOUNT:
+        pays = entry.account != NO_ACCOUNT and not self.book.accounts[entry.account].scavenges
+        if len(self.committed) and pays:
             self._commit(entry, sign)
         for claim, of_claim in self.shared_by(entry.shape):
             kinds = self.on_model(of_claim, int(self.models[entry.rows[0]]))
@@ -266,9 +266,18 @@ class QueueUse(Account):
     def of_queue(self, queue: int) -> Ints:
         return self.used_in(self.book.row(queue))
 
+    def paid_in(self, queue: int) -> Ints:
+        """The same without those who scavenge: those who pay are compared as if the others were not there."""
+        row, free = self.book.row(queue), self.book.row_of_scavengers(queue)
+        self._grow()
+        if free is None:
+            return self.used_in(row)
+        paid: Ints = self.now[row] - self.now[free]
+        return paid if self.later is None else np.maximum(paid, self.later[row] - self.later[free])
+
     def within_guarantee(self, queue: int, more: Ints) -> bool:
         """Whether a queue stays within what it is guaranteed with so much more."""
-        return self.book.within_guarantee(queue, self.of_queue(queue) + more)
+        return self.book.within_guarantee(queue, self.paid_in(queue) + more)
 
     def borrows(self, account: int, more: Ints) -> tuple[bool, ...]:
         """At every level, from the top down: whether with so much more the queue is beyond its guarantee."""
@@ -279,4 +288,4 @@ class QueueUse(Account):
 
     def share(self, queue: int, more: Ints | int = 0) -> float:
         """The largest part that a queue has of anything that is limited, over its weight."""
-        return self.book.share(queue, self.of_queue(queue) + more)
+        return self.book.share(queue, self.paid_in(queue) + more)

@@ -34,7 +34,7 @@ class Price(NamedTuple):
     """What sets of units are compared by, first things first."""
 
     violations: int
-    highest_priority: int
+    highest_rank: int
     steps: int
     units: int
     pods: int
@@ -193,9 +193,15 @@ class Units:
         return highest
 
     @cached_property
+    def rank(self) -> Ints:
+        """Their priorities; below all others, of those who do not pay."""
+        highest: Ints = np.maximum.reduceat(self.evictable.rank[self.pods], self._start)
+        return highest
+
+    @cached_property
     def grade(self) -> Ints:
-        """Their priorities, numbered from the lowest."""
-        return np.unique(self.priority, return_inverse=True)[1]
+        """Their ranks, numbered from the lowest."""
+        return np.unique(self.rank, return_inverse=True)[1]
 
     @cached_property
     def work(self) -> Ints:
@@ -288,7 +294,7 @@ class Units:
         places = np.flatnonzero(chosen)
         return Price(
             sum(max(0, int(guard.counts[places].sum()) - guard.allowed) for guard in self.guards),
-            int(self.priority[places].max(initial=LOWEST)),
+            int(self.rank[places].max(initial=LOWEST)),
             int(self.work[places].sum()) // STEP,
             len(places),
             int(self.size[places].sum()),
@@ -326,7 +332,8 @@ class Units:
         }
 
     def toll(self, chosen: Mask) -> Toll:
-        price = self.price(chosen)
+        highest = int(self.priority[chosen].max(initial=LOWEST))
+        price = self.price(chosen)._replace(highest_rank=highest)
         return Toll(*price, work_lost_device_hours=device_hours(int(self.work[chosen].sum())))
 
     def broken_budgets(self, chosen: Mask) -> dict[str, Mask]:

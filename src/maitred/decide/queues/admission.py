@@ -23,9 +23,11 @@ from maitred.decide.context import FULL_RULES, Waiver
 from maitred.decide.queues.affording import (
     Overspend,
     first_overspend,
+    is_paid_for,
     least_rates,
     pays_by_price,
     rates_of_seats,
+    runs_unpaid,
 )
 from maitred.model.devices.counting import resources_of_class
 from maitred.model.policy import Policy, is_device, is_device_driver, matches_model
@@ -124,6 +126,19 @@ def is_refused(trial: Trial, ask: Ask, policy: Policy) -> bool:
     if trial.queues is None or ask.account == NO_ACCOUNT:
         return False
     return all(excess is not None for _, excess in refusals(trial.queues, ask, policy))
+
+
+def as_scavenger(trial: Trial, ask: Ask, policy: Policy) -> Ask | None:
+    """The same for nothing, if its queue lets groups run that no budget can pay for: on none of the models
+    that it may use. Members whose group pays pay too, or wait."""
+    use = trial.queues
+    if use is None or ask.scavenges or ask.seated or not is_paid_for(use, ask.account):
+        return None
+    need = max(1, ask.need)
+    rates = (least_rates(use, ask, choice.model, need) for choice in models_for(use, ask, policy))
+    if not all(runs_unpaid(use, ask.account, one) for one in rates):
+        return None
+    return replace(ask, account=use.book.scavenging(ask.account), scavenges=True)
 
 
 def amounts_asked(use: QueueUse, ask: Ask, policy: Policy) -> list[Ints]:

@@ -57,6 +57,16 @@ def first_overspend(use: QueueUse, account: int, rates: Floats) -> Overspend | N
     return next(_overspends(use, account, rates), None)
 
 
+def runs_unpaid(use: QueueUse, account: int, rates: Floats) -> bool:
+    """Whether what costs so much by the hour runs without paying: every budget that cannot pay for it says
+    so, and there is one."""
+    if not is_paid_for(use, account) or not rates.any():
+        return False
+    short = {one.queue for one in _overspends(use, account, rates)}
+    budgets = [use.book.tree.queues[queue].budget for queue in short]
+    return bool(budgets) and all(one is not None and one.on_spent == "scavenge" for one in budgets)
+
+
 def _overspends(use: QueueUse, account: int, rates: Floats) -> Iterator[Overspend]:
     balances = use.balances
     assert balances is not None, "only where there are budgets"

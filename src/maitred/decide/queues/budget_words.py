@@ -1,5 +1,7 @@
 """A budget that cannot pay for a group, in numbers and words."""
 
+import msgspec
+
 from maitred.cluster.queues.use import QueueUse
 from maitred.decide.queues.affording import Overspend, longest_span
 from maitred.decide.queues.budgets import unit_words
@@ -12,6 +14,29 @@ from maitred.model.words import moment
 DIGITS = 3
 MINUTE = 60_000
 """In milliseconds. To run for less is offered to nobody."""
+NO_ONE_LEAVES = "it would run without paying, so no pod leaves for it"
+
+
+def with_scavenging(blockers: tuple[Blocker, ...]) -> tuple[Blocker, ...]:
+    """The first also says that it gets only what nobody who pays asks for."""
+    if not blockers:
+        return ()
+    first, *others = blockers
+    words = "its queue has spent its budget, so it runs only where nobody who pays wants to"
+    return (
+        msgspec.structs.replace(
+            first, message=f"{first.message}; {words}", detail={**first.detail, "scavenges": True}
+        ),
+        *others,
+    )
+
+
+def unpaid_words(budget_of: str) -> str:
+    """Why a pod leaves that runs without paying."""
+    return (
+        f"it runs without paying, because the budget of queue {budget_of} was spent when it started, and "
+        f"leaves for any group that pays"
+    )
 
 
 def unpaid(

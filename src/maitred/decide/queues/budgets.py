@@ -7,9 +7,11 @@ but for no more than was committed for them. So what nobody has seen end does no
 written down twice is spent once, and what came and went since then is forgotten.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+import msgspec
 import numpy as np
 
 from maitred.cluster.account import NO_ACCOUNT
@@ -23,14 +25,22 @@ from maitred.cluster.queues.balances import (
 )
 from maitred.cluster.queues.book import RENEWED_EVERY, QueueBook, in_queues
 from maitred.cluster.queues.charges import MONEY, Floats
-from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME, Snapshot
+from maitred.cluster.queues.scavenging import identity
+from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME, Occupant, Snapshot
 from maitred.model.memory import LONGEST
 from maitred.model.meta import Timestamp
 from maitred.model.periods import period_bounds
 from maitred.model.policy import Policy
 from maitred.model.queues import QueueBudget
 from maitred.model.runtime import with_stay
-from maitred.model.spending import NO_SPENDING, SETTLED_EVERY, UNREAD, QueueSpending, SpendingMemory
+from maitred.model.spending import (
+    NO_SPENDING,
+    SETTLED_EVERY,
+    UNREAD,
+    QueueSpending,
+    Scavenger,
+    SpendingMemory,
+)
 from maitred.model.times import at_second
 from maitred.model.words import moment
 
@@ -46,6 +56,8 @@ class BudgetOutcome:
     balances: Balances | None = None
     memory: SpendingMemory | None = None
     """What is to be remembered from now on; None if that is what was."""
+    known: SpendingMemory = NO_SPENDING
+    """The same, whether or not it is due."""
     wake_at: int | None = None
     """In milliseconds since 1970."""
     warnings: tuple[str, ...] = ()
@@ -134,7 +146,7 @@ class _Settlement:
         row = above[pods, levels]
         models = book.model_of(snapshot.nodes)[bound.node[pods]]
         rate = book.charges.of_bound(pods, self.units[row], models)
-        costs = rate > 0
+        costs = (rate > 0) & ~book.unpaid[pods]
         pods, row, rate = pods[costs], row[costs], rate[costs]
         seen = (bound.started[pods] != UNKNOWN_TIME) & (bound.started[pods] <= self.now)
         start = np.where(seen, bound.started[pods], self.now)
@@ -199,10 +211,11 @@ class _Settlement:
         in_all = running.sums(running.rate * running.seen * (ends - self.now) / HOUR, rows)
         memory = self._remembered(now, spent, rate, in_all)
         due = self._is_due(rate, left_rate, bool(memory.queues))
+        due = due or memory.scavengers != self.memory.scavengers
         looks = [self.at if not due else self.now] if rate.any() else []
         wakes = [one + SETTLED_EVERY for one in looks] + self.bounds[:, 1].tolist()
         warnings = (*self._warnings(balances), *filter(None, [self.unread]))
-        return BudgetOutcome(balances, memory if due else None, min(wakes), warnings)
+        return BudgetOutcome(balances, memory if due else None, memory, min(wakes), warnings)
 
     def _spent(self) -> tuple[Floats, Floats]:
         """In this period, by each; and what an hour of those cost who have left since it was written down."""
@@ -252,8 +265,10 @@ class _Settlement:
             for row in order
             if spent[row] > 0 or rate[row] > 0
         ]
-        while len(str(memory := SpendingMemory(now, tuple(sorted(found, key=_name))))) > LONGEST:
+        there = scavengers_there(self.book)
+        while len(str(memory := SpendingMemory(now, tuple(sorted(found, key=_name)), there))) > LONGEST:
             del found[len(found) * 3 // 4 :]
+            there = there if found else there[: len(there) * 3 // 4]
         return memory
 
     def _warnings(self, balances: Balances) -> list[str]:
@@ -268,6 +283,27 @@ class _Settlement:
                     f"{moment(int(balances.bounds[row, 1]) // 1000)}"
                 )
         return found
+
+
+def with_scavengers(known: SpendingMemory, begun: Sequence[Scavenger]) -> SpendingMemory:
+    """Remembered too: groups that begin to run without paying, or whose members join others who do. If there
+    are too many, the last of them pay from the next decision on."""
+    pods = {one.group: [*one.pods] for one in known.scavengers}
+    for one in begun:
+        pods.setdefault(one.group, []).extend(one.pods)
+    found = [Scavenger(group, tuple(sorted({*own}))) for group, own in sorted(pods.items())]
+    while len(str(memory := msgspec.structs.replace(known, scavengers=tuple(found)))) > LONGEST and found:
+        del found[len(found) * 3 // 4 :]
+    return memory
+
+
+def scavengers_there(book: QueueBook) -> tuple[Scavenger, ...]:
+    """Those of whom it is remembered, as far as they still run."""
+    rows = np.flatnonzero(book.unpaid)
+    occupants: list[Occupant] = book.snapshot.bound.occupants[rows].tolist()
+    here = {identity(one.uid, one.key) for one in occupants}
+    kept = ((one.group, tuple(filter(here.__contains__, one.pods))) for one in book.snapshot.spending.scavengers)
+    return tuple(Scavenger(group, pods) for group, pods in kept if pods)
 
 
 def _name(one: QueueSpending) -> str:

@@ -1,7 +1,8 @@
 """Who must leave for whom, where there are queues: by priority, or because what they have was lent to them.
 
 Two groups are compared at the level where the branches of their queues part. What is entitled there yields to
-no other queue; what is borrowed yields to whoever is entitled, and to a higher priority.
+no other queue; what is borrowed yields to whoever is entitled, and to a higher priority. What runs without
+paying yields to all who pay.
 """
 
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.queues.use import QueueUse
 from maitred.decide.preemption.evictable import EvictablePods
+from maitred.decide.queues.budget_words import unpaid_words
 from maitred.decide.queues.standings import NOWHERE, Standings
 from maitred.decide.queues.words import lent_words, share_words
 from maitred.model.plan import EvictionCause
@@ -52,9 +54,11 @@ class QueueRights:
         lower = evictable.below(rank.priority, schedulers)
         if not self.by_rank:
             lower = np.zeros_like(lower)
+        unpaid = evictable.scavenges & evictable.removable(schedulers)
         if account == NO_ACCOUNT:
             # What an entitled group has is taken by no one who has no right to it.
-            return Yielding(lower, evictable.protected_until, lambda pod: ("Preemption", ""))
+            until = np.where(unpaid, 0, evictable.protected_until)
+            return Yielding(lower | unpaid, until, self._rule(np.zeros_like(lower), (), ()))
         own = self.use.book.accounts[account].queue
         chain, borrows = self.tree.chain[own], self.use.borrows(account, amounts)
         preempted: Mask = lower & ((standings.account == NO_ACCOUNT) | (standings.queue == own))
@@ -69,10 +73,11 @@ class QueueRights:
             if self.policy.fair_share.reclaim:
                 least = theirs & (evictable.priority <= rank.priority)
                 reclaimed |= least & self._has_more(chain[level], standings.above[:, level], amounts)
-        reclaimed &= evictable.removable(schedulers)
+        reclaimed &= evictable.removable(schedulers) & ~unpaid
         preempted &= ~reclaimed
         until = np.where(reclaimed, standings.lent_until, evictable.protected_until)
-        return Yielding(preempted | reclaimed, until, self._rule(reclaimed, chain, borrows))
+        until = np.where(unpaid, 0, until)
+        return Yielding(preempted | reclaimed | unpaid, until, self._rule(reclaimed, chain, borrows))
 
     def _has_more(self, own: int, others: Ints, more: Ints) -> Mask:
         """Which of some queues, one of each pod, have more than one queue would have. Were equal shares
@@ -88,6 +93,9 @@ class QueueRights:
         book, used = self.use.book, self.use.now.copy()  # before anybody leaves
 
         def rule(pod: int) -> tuple[EvictionCause, str]:
+            if self.evictable.scavenges[pod]:
+                queue = int(self.standings.queue[pod])
+                return "Budget", unpaid_words(self._budget_above(queue))
             if not reclaimed[pod]:
                 return "Preemption", ""
             theirs = self.tree.chain[int(self.standings.queue[pod])]
@@ -96,6 +104,11 @@ class QueueRights:
             return "Reclaim", words(book, used, chain[level], theirs[level])
 
         return rule
+
+    def _budget_above(self, queue: int) -> str:
+        """The queue whose budget pays for what a queue has: its own if it has one, else the next above."""
+        chain = (self.tree.queues[one] for one in reversed(self.tree.chain[queue]))
+        return next(one.name for one in chain if one.budget is not None)
 
 
 def _parting(one: tuple[int, ...], other: tuple[int, ...]) -> int:

@@ -26,6 +26,12 @@ def _created(turn: "Turn") -> str:
 
 
 WORDS: Mapping[Rule, Words] = {
+    "paying": Words(
+        "because they pay",
+        "paying",
+        lambda turn: "no" if turn.scavenges else "yes",
+        "it pays for what it uses, and the other runs only while nobody does",
+    ),
     "entitled": Words(
         "by the guarantees of their queues",
         "guarantee",
