@@ -25,7 +25,7 @@ SHOWN = 4
 LOST = tuple(NOT_READY.values())
 LATE = 60_000
 """Thousandths of a second after which a pod that should be gone is not waited for any more."""
-PREEMPTION, RECLAIM = "Preemption", "Reclaim"
+PREEMPTION, RECLAIM, BUDGET = "Preemption", "Reclaim", "Budget"
 LAWS = {
     1: "No overcommit",
     2: "No split gang",
@@ -269,7 +269,7 @@ class Case:
     def _evicted_for(self) -> dict[str, list[Eviction]]:
         found: dict[str, list[Eviction]] = {}
         for eviction in self.evictions:
-            if eviction.cause in (PREEMPTION, RECLAIM):
+            if eviction.cause in (PREEMPTION, RECLAIM, BUDGET):
                 found.setdefault(eviction.preemptor, []).append(eviction)
         return found
 

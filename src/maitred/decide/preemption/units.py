@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.snapshot import Occupant
-from maitred.decide.preemption.evictable import EvictablePods, device_hours
+from maitred.decide.preemption.evictable import LEAST_PRIORITY, UNPAID, EvictablePods, device_hours
 from maitred.decide.preemption.kinship import SINGLE
 from maitred.model.budget import allowed
 from maitred.model.meta import key_of
@@ -188,11 +188,6 @@ class Units:
     # -- what each costs -------------------------------------------------------------------------------
 
     @cached_property
-    def priority(self) -> Ints:
-        highest: Ints = np.maximum.reduceat(self.evictable.priority[self.pods], self._start)
-        return highest
-
-    @cached_property
     def rank(self) -> Ints:
         """Their priorities; below all others, of those who do not pay."""
         highest: Ints = np.maximum.reduceat(self.evictable.rank[self.pods], self._start)
@@ -332,8 +327,9 @@ class Units:
         }
 
     def toll(self, chosen: Mask) -> Toll:
-        highest = int(self.priority[chosen].max(initial=LOWEST))
-        price = self.price(chosen)._replace(highest_rank=highest)
+        price = self.price(chosen)
+        if LEAST_PRIORITY - UNPAID <= price.highest_rank < LEAST_PRIORITY:
+            price = price._replace(highest_rank=price.highest_rank + UNPAID)
         return Toll(*price, work_lost_device_hours=device_hours(int(self.work[chosen].sum())))
 
     def broken_budgets(self, chosen: Mask) -> dict[str, Mask]:

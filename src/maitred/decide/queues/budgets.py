@@ -302,7 +302,9 @@ def scavengers_there(book: QueueBook) -> tuple[Scavenger, ...]:
     rows = np.flatnonzero(book.unpaid)
     occupants: list[Occupant] = book.snapshot.bound.occupants[rows].tolist()
     here = {identity(one.uid, one.key) for one in occupants}
-    kept = ((one.group, tuple(filter(here.__contains__, one.pods))) for one in book.snapshot.spending.scavengers)
+    kept = (
+        (one.group, tuple(filter(here.__contains__, one.pods))) for one in book.snapshot.spending.scavengers
+    )
     return tuple(Scavenger(group, pods) for group, pods in kept if pods)
 
 
