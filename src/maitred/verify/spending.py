@@ -133,8 +133,7 @@ class _Ledger:
     def judge_unpaid(self) -> Iterator[Breach]:
         """Groups that begin to run for nothing, whole: because a budget that says so cannot pay for them."""
         case, begun = self.case, self.scavengers.begun
-        groups = {id(group): group for pod, _ in case.binds if (group := case.group_of[pod.key])}
-        for group in groups.values():
+        for group in dict.fromkeys(case.group_of[pod.key] for pod, _ in case.binds):
             seats = case.bound(group)
             free = [seat for seat in seats if seat[0].key in begun]
             if free and len(free) < len(seats):

@@ -15,8 +15,8 @@ NOWHERE = -1
 
 
 class Standings:
-    """Worked out once, for the cluster as the cycle found it. Pods that are leaving stand nowhere, and neither
-    do those who do not pay."""
+    """Worked out once, for the cluster as the cycle found it. Pods that are leaving stand nowhere, and
+    neither do those who do not pay."""
 
     def __init__(self, book: QueueBook, evictable: EvictablePods) -> None:
         self.book, self.evictable = book, evictable

@@ -66,7 +66,7 @@ def after_this_cycle(survey: Survey, snapshot: Snapshot) -> Trial:
         seats = [
             (group.shape_of(member), row) for member, row in (*group.seated, *group.promised, *group.reserved)
         ]
-        for shape, rows, copies, account in by_shape([(group.view.account, seats)]):
+        for shape, rows, copies, account in by_shape([(group.ask.account, seats)]):
             trial.seat(shape, rows, copies, account)
     return trial
 

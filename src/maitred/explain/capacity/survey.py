@@ -321,7 +321,8 @@ class Survey:
 
     def _seats(self, binds: Sequence[Bind]) -> dict[str, Taken]:
         """By group, in the order of its members: those of the quorum come first."""
-        account_of = {pod: view.account for view in self.snapshot.groups for pod in view.pods}
+        groups = self.situation.cycle().groups
+        account_of = {pod: group.ask.account for group in groups for pod in group.view.pods}
         shape_of = {
             pod: shape
             for view in self.snapshot.groups

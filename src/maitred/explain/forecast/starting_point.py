@@ -1,7 +1,7 @@
 """Where every future begins: what is decided now, who runs and until when, who waits and who may come."""
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -85,20 +85,32 @@ class StartingPoint:
         screening = screen(view, self.snapshot, self.context)
         if screening.problems or screening.obstacles or scheduler not in (None, *view.pending_schedulers):
             return None
+        ask = self._ask(view)
         turn = first_turn(
-            self.policy.order, screening.rank.priority, view.created, key, promised=bool(view.nominated)
+            self.policy.order,
+            screening.rank.priority,
+            view.created,
+            key,
+            promised=bool(view.nominated),
+            scavenges=ask.scavenges,
         )
-        ask = ask_of(view)
         return ForecastGroup(
             key=key,
             turn=turn,
             ask=ask,
             kin=self._kin(view, turn.rank),
             runs=self._runs(view.group, view.runtime, view.account, ask),
-            displaces=screening.rank.preemption_policy != "Never",
+            displaces=screening.rank.preemption_policy != "Never" and not ask.scavenges,
             displaceable=not view.group.protection.non_preemptible,
             schedulers=view.pending_schedulers,
         )
+
+    def _ask(self, view: GroupView) -> Ask:
+        """On the account on which it would run by now."""
+        ask, tried = ask_of(view), self.situation.cycle().group(view.group.key)
+        if tried is None or not tried.ask.scavenges:
+            return ask
+        return replace(ask, account=tried.ask.account, scavenges=True)
 
     def _kin(self, view: GroupView, first: int) -> Hashable:
         if not view.missing:

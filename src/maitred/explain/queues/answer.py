@@ -5,12 +5,15 @@
               "amounts": [{"resource": "nvidia.com/gpu", "model": "H100", "guarantee": "8", "cap": null,
                            "perUser": null, "used": "0", "borrowed": "0", "lent": "8", "waiting": null}],
               "budget": {"unit": "device-hours", "budget": 100.0, "period": "day", "spent": 32.0,
-                         "committed": 16.0, "left": 52.0, "until": "2026-02-01T00:00:00Z"}}],
+                         "committed": 16.0, "left": 52.0, "until": "2026-02-01T00:00:00Z",
+                         "onSpent": "wait", "unpaid": 0.0}}],
  "elsewhere": 0,
  "cluster": [{"resource": "nvidia.com/gpu", "model": "NVIDIA-H100-80GB-HBM3", "there": "16", "used": "16"}]}
 
 Amounts are quantities as Kubernetes writes them.
 """
+
+from typing import Literal
 
 from maitred.model.plan import Record
 from maitred.model.policy import API_VERSION
@@ -47,6 +50,10 @@ class BudgetState(Record, frozen=True):
     """Until the end of the period, by what runs."""
     left: float
     until: str
+    on_spent: Literal["wait", "scavenge"] = "wait"
+    """What becomes of groups that it cannot pay for."""
+    unpaid: float = 0.0
+    """What is used of the queue without paying: how much an hour of it would cost."""
 
 
 class QueueState(Record, frozen=True):

@@ -85,7 +85,17 @@ class QueueSurvey:
             committed=round(committed, DIGITS),
             left=round(max(0.0, budget.amount - spent - committed), DIGITS),
             until=moment(int(balances.bounds[row, 1]) // 1000),
+            on_spent=budget.on_spent,
+            unpaid=round(self._unpaid(queue, int(balances.units[row])), DIGITS),
         )
+
+    def _unpaid(self, queue: int, unit: int) -> float:
+        """What an hour of those would cost who run in a queue, and below it, without paying."""
+        book, bound = self.book, self.situation.snapshot.bound
+        inside = np.array([one.queue >= 0 and queue in self.tree.chain[one.queue] for one in book.accounts])
+        pods = np.flatnonzero(book.unpaid & inside[book.account_of_bound])
+        models = book.model_of(self.situation.snapshot.nodes)[bound.node[pods]]
+        return float(book.charges.of_bound(pods, np.full(len(pods), unit), models).sum())
 
     # -- one queue ---------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ TITLES = (
     "WAITING",
 )
 BUDGET_TITLES = ("BUDGET OF", "A PERIOD", "SPENT", "COMMITTED", "LEFT", "UNTIL")
+UNPAID_TITLE = "UNPAID"
 NOTHING = "-"
 
 
@@ -30,9 +31,9 @@ def queue_lines(found: Queues, width: int | None = None) -> Iterator[Text]:
         rows = [row for one in found.queues for row in queue_rows(one, depths[one.queue])]
         yield from aligned([header(*TITLES), *rows], width)
         yield Text()
-        budgets = [budget_row(one.queue, one.budget) for one in found.queues if one.budget is not None]
+        budgets = {one.queue: one.budget for one in found.queues if one.budget is not None}
         if budgets:
-            yield from aligned([header(*BUDGET_TITLES), *budgets], width)
+            yield from aligned(budget_table(budgets), width)
             yield Text()
     elif not found.elsewhere:
         yield Text("The policy has no queues: no group is limited by them.")
@@ -71,6 +72,16 @@ def amount_cells(amounts: QueueAmounts) -> Sequence[Cell]:
         Text(amounts.borrowed, "yellow" if amounts.borrowed != "0" else ""),
         NOTHING if lent is None else Text(lent, "yellow" if lent != "0" else ""),
     )
+
+
+def budget_table(budgets: Mapping[str, BudgetState]) -> list[Sequence[Cell]]:
+    """With what runs without paying, where anything may."""
+    rows = [[*budget_row(queue, budget)] for queue, budget in budgets.items()]
+    if not any(one.on_spent == "scavenge" or one.unpaid for one in budgets.values()):
+        return [header(*BUDGET_TITLES), *rows]
+    for row, one in zip(rows, budgets.values(), strict=True):
+        row.append(Text(f"{one.unpaid:g} an hour", "yellow") if one.unpaid else NOTHING)
+    return [header(*BUDGET_TITLES, UNPAID_TITLE), *rows]
 
 
 def budget_row(queue: str, budget: BudgetState) -> Sequence[Cell]:

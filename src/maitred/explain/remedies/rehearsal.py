@@ -329,13 +329,18 @@ class Rehearsal:
     ) -> Iterable[Taken]:
         """What others have when a group has its turn: of its equals, only their quorums."""
         if ranked is None:
-            yield from ((self.snapshot.groups[number].account, own) for number, own in seats.items())
+            yield from ((self._accounts[number], own) for number, own in seats.items())
             return
         for other in self.ranked_groups[: ranked.place]:
             if other.number in seats:
                 later = self._has_surplus(other) and other.turn.surplus > ranked.turn
                 own = seats[other.number][: other.view.missing] if later else seats[other.number]
-                yield other.view.account, own
+                yield self._accounts[other.number], own
+
+    @cached_property
+    def _accounts(self) -> dict[int, int]:
+        """Of each group, by its place in the snapshot: who runs without paying commits nothing."""
+        return {one.number: self.cycle.groups[one.index].ask.account for one in self.ranked_groups}
 
     @cached_property
     def _leaving(self) -> Mask:
@@ -457,7 +462,8 @@ class Rehearsal:
         """The seats of groups that have all their turns before `first`: nobody needs to look for them."""
         known = {}
         for other in self.ranked_groups[:first]:
-            if other.number in stood and self._has_one_turn(other):
+            scavenges = self.cycle.groups[other.index].ask.scavenges
+            if other.number in stood and self._has_one_turn(other) and not scavenges:
                 rows = [row for _, row in self._seated[other.number]]
                 known[other.view.group.key] = list(enumerate(rows))
         return known

@@ -57,11 +57,22 @@ def of_seated(situation: Situation, key: str, names: Names) -> Why:
         progress=progress,
         ends=end_of(situation, rows),
         notes=(
+            *unpaid_words(situation, rows),
             *slow_words(situation, key),
             *lost_words(situation, bound.node[rows[~bound.terminating[rows]]].tolist()),
             *(() if progress is not None else (NOTHING_SEEN_OF_IT,)),
         ),
     )
+
+
+def unpaid_words(situation: Situation, rows: Rows) -> Iterator[str]:
+    """That it may have to leave at any time, if it does not pay for what it has."""
+    book = situation.snapshot.book
+    if book is not None and book.scavenges[rows].any():
+        yield (
+            "it runs without paying, because the budget of its queue was spent when it started: any group "
+            "that pays may evict it at any time"
+        )
 
 
 def placement_of(situation: Situation, group: Group, rows: Rows) -> Placement | None:

@@ -19,6 +19,7 @@ from maitred.model.node import Node
 from maitred.model.plan import GroupVerdict, Plan
 from maitred.model.pod import Pod
 from maitred.model.policy import Policy, preempts
+from maitred.model.spending import BUDGETS
 from maitred.simulate.clock import SECOND, Time, moment, time_of
 from maitred.simulate.group import SimulatedGroup
 from maitred.simulate.seating.arrangement import Arrangement, member_of
@@ -288,6 +289,9 @@ class WholeGroups:
         self.spares = frozenset(names[row] for row in record.spares)
         if self._heals and plan.memory is not None:
             self._remember(plan.memory)
+        if plan.budgets is not None:
+            spent = MemoryObject(ObjectMeta(name=BUDGETS, namespace=HOME), data={CONTENT: str(plan.budgets)})
+            self.state.apply(Put(spent))
         if plan.wake_at is not None:
             wake = time_of(datetime.fromisoformat(plan.wake_at))
             wake = wake if wake > now else now + SOON
