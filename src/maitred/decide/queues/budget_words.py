@@ -14,6 +14,8 @@ from maitred.model.words import moment
 DIGITS = 3
 MINUTE = 60_000
 """In milliseconds. To run for less is offered to nobody."""
+SCAVENGES = "scavenges"
+"""In the detail of the first blocker of a group that waits to run without paying."""
 NO_ONE_LEAVES = "it would run without paying, so no pod leaves for it"
 
 
@@ -25,7 +27,7 @@ def with_scavenging(blockers: tuple[Blocker, ...]) -> tuple[Blocker, ...]:
     words = "its queue has spent its budget, so it runs only where nobody who pays wants to"
     return (
         msgspec.structs.replace(
-            first, message=f"{first.message}; {words}", detail={**first.detail, "scavenges": True}
+            first, message=f"{first.message}; {words}", detail={**first.detail, SCAVENGES: True}
         ),
         *others,
     )
