@@ -23,6 +23,7 @@ from maitred.model.manifest.errors import InputError
 from maitred.model.plan import GroupVerdict
 from maitred.model.policy import Rule
 
+RIGHTS: tuple[Rule, ...] = ("paying", "entitled")
 UNKNOWN_HERE: tuple[Rule, ...] = ("rotation", "measure")
 """An answer is worked out anew, with no earlier cycle and without what only simulations know."""
 
@@ -103,7 +104,8 @@ def _compared(situation: Situation, one: Side, two: Side) -> Iterator[tuple[str,
     yield "may start", _may_start(one), _may_start(two), _first(not one.is_barred, not two.is_barred)
     turns = one.turn is not None and two.turn is not None and as_compared(one.turn, two.turn)
     if turns and situation.policy.queues:
-        yield _by_rule("entitled", *turns)
+        rights = (rule for rule in RIGHTS if rule in rules_of(situation.policy))
+        yield from (_by_rule(rule, *turns) for rule in rights)
     if goes_by_priority(situation.policy.order) and one.priority is not None and two.priority is not None:
         higher = _first(one.priority > two.priority, two.priority > one.priority)
         yield WORDS["priority"].title, str(one.priority), str(two.priority), higher
@@ -111,7 +113,7 @@ def _compared(situation: Situation, one: Side, two: Side) -> Iterator[tuple[str,
         for rule in rules_of(situation.policy):
             if rule == "override":
                 yield from _by_override(one, two, *turns)
-            elif rule not in ("entitled", "priority", *UNKNOWN_HERE):
+            elif rule not in (*RIGHTS, "priority", *UNKNOWN_HERE):
                 yield _by_rule(rule, *turns)
 
 
