@@ -89,7 +89,8 @@ def test_whoever_pays_goes_first_whatever_the_priorities() -> None:
     assert bound(plan) == ["p"]
     found = blocker(plan, "g")
     assert found["message"].endswith(
-        "; its queue has spent its budget, so it runs only where nobody who pays wants to"
+        "; queue team has 15 of 15 device-hours left, and the group needs 16, so it runs only where nobody "
+        "who pays wants to"
     )
     assert found["detail"]["scavenges"] is True
     assert found["detail"]["preemption"] == "it would run without paying, so no pod leaves for it"

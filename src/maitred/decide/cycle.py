@@ -168,10 +168,10 @@ class _Cycle:
         """Whether no budget pays for it and it is to be tried once more, after all who pay."""
         if group.cut or group.seated or group.promised or not group.ask.need:
             return False
-        ask = as_scavenger(self.trial, group.ask, self.context.policy)
-        if ask is None:
+        found = as_scavenger(self.trial, group.ask, self.context.policy)
+        if found is None:
             return False
-        group.ask = ask
+        group.ask, group.too_dear = found
         return True
 
     def _retry_those_who_wait_for_others(self) -> None:

@@ -35,6 +35,7 @@ from maitred.decide.maintenance.deciding import Maintenance
 from maitred.decide.maintenance.movers import LeavingUnit
 from maitred.decide.preemption.promises import Preemptor, Promises
 from maitred.decide.queues import budgets, past_use
+from maitred.decide.queues.affording import Overspend
 from maitred.decide.queues.overriding import settle_overrides
 from maitred.decide.queues.turns import asked, branches_of, no_share
 from maitred.decide.ranks import RankOrder
@@ -96,6 +97,8 @@ class TriedGroup:
     """Whether one of these was cut off by the bound of steps."""
     cut: bool = False
     """Whether its namespace had used its share of the cycle's budget when it was its turn."""
+    too_dear: Overspend | None = None
+    """The budget that could not pay for it, if it is to run without paying."""
     refusal: str = ""
     """Why no pod leaves for it, if it could not be seated."""
     blockers: tuple[Blocker, ...] = ()

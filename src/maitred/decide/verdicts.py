@@ -194,7 +194,7 @@ class Verdicts:
     def of(self, group: TriedGroup, taken: Sequence[Taken], explained: bool) -> GroupVerdict:
         """`taken` is what others have got in the cycle; `explained`: with what is in the way."""
         bare, view = self._bare(group), group.view
-        screening, budget = group.screening, self.record.budget
+        record, screening, budget = self.record, group.screening, self.record.budget
         verdict, blockers = bare.verdict, bare.blockers
         if screening.problems:
             blockers = tuple(map(invalid_blocker, screening.problems))
@@ -216,7 +216,7 @@ class Verdicts:
         if view.later is not None and not group.blocked:
             blockers = with_later(blockers, view.later, view.owned_by)
         if verdict == "Waiting" and group.ask.scavenges:
-            blockers = with_scavenging(blockers)
+            blockers = with_scavenging(blockers, record.snapshot, record.context.policy, group.too_dear)
         if verdict in ("Waiting", "Preempting") and not view.running:
             blockers = with_deadline(blockers, view.runtime)
         return msgspec.structs.replace(bare, verdict=verdict, blockers=blockers)

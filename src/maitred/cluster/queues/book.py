@@ -427,11 +427,11 @@ def in_queues(snapshot: Snapshot, policy: Policy, scheduler: str | None) -> Snap
 
     def entered(views: tuple[GroupView, ...]) -> tuple[GroupView, ...]:
         accounts = list(map(number_of, views))
-        if all(one.account == number for one, number in zip(views, accounts, strict=True)):
-            return views
         scavenge = [book.accounts[number].scavenges for number in accounts]
-        rows = zip(views, accounts, scavenge, strict=True)
-        return tuple([replace(one, account=n, scavenges=free) for one, n, free in rows])
+        rows = list(zip(views, accounts, scavenge, strict=True))
+        if all((one.account, one.scavenges) == (number, free) for one, number, free in rows):
+            return views
+        return tuple([replace(one, account=number, scavenges=free) for one, number, free in rows])
 
     return replace(
         snapshot,

@@ -128,17 +128,18 @@ def is_refused(trial: Trial, ask: Ask, policy: Policy) -> bool:
     return all(excess is not None for _, excess in refusals(trial.queues, ask, policy))
 
 
-def as_scavenger(trial: Trial, ask: Ask, policy: Policy) -> Ask | None:
-    """The same for nothing, if its queue lets groups run that no budget can pay for: on none of the models
-    that it may use. Members whose group pays pay too, or wait."""
+def as_scavenger(trial: Trial, ask: Ask, policy: Policy) -> tuple[Ask, Overspend | None] | None:
+    """The same for nothing, and what is too dear, if its queue lets groups run that no budget can pay for: on
+    none of the models that it may use. Members whose group pays pay too, or wait."""
     use = trial.queues
     if use is None or ask.scavenges or ask.seated or not is_paid_for(use, ask.account):
         return None
     need = max(1, ask.need)
-    rates = (least_rates(use, ask, choice.model, need) for choice in models_for(use, ask, policy))
+    rates = [least_rates(use, ask, choice.model, need) for choice in models_for(use, ask, policy)]
     if not all(runs_unpaid(use, ask.account, one) for one in rates):
         return None
-    return replace(ask, account=use.book.scavenging(ask.account), scavenges=True)
+    unpaid = replace(ask, account=use.book.scavenging(ask.account), scavenges=True)
+    return unpaid, first_overspend(use, ask.account, rates[0])
 
 
 def amounts_asked(use: QueueUse, ask: Ask, policy: Policy) -> list[Ints]:

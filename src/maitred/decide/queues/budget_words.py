@@ -3,6 +3,7 @@
 import msgspec
 
 from maitred.cluster.queues.use import QueueUse
+from maitred.cluster.snapshot import Snapshot
 from maitred.decide.queues.affording import Overspend, longest_span
 from maitred.decide.queues.budgets import unit_words
 from maitred.model.duration import written
@@ -19,18 +20,32 @@ SCAVENGES = "scavenges"
 NO_ONE_LEAVES = "it would run without paying, so no pod leaves for it"
 
 
-def with_scavenging(blockers: tuple[Blocker, ...]) -> tuple[Blocker, ...]:
-    """The first also says that it gets only what nobody who pays asks for."""
+def with_scavenging(
+    blockers: tuple[Blocker, ...], snapshot: Snapshot, policy: Policy, excess: Overspend | None
+) -> tuple[Blocker, ...]:
+    """The first also says that the group gets only what nobody who pays asks for, and which budget is too
+    small for it; None if its other members run so already."""
     if not blockers:
         return ()
     first, *others = blockers
-    words = "its queue has spent its budget, so it runs only where nobody who pays wants to"
+    words = f"{_why_unpaid(snapshot, policy, excess)}, so it runs only where nobody who pays wants to"
     return (
         msgspec.structs.replace(
             first, message=f"{first.message}; {words}", detail={**first.detail, SCAVENGES: True}
         ),
         *others,
     )
+
+
+def _why_unpaid(snapshot: Snapshot, policy: Policy, excess: Overspend | None) -> str:
+    if excess is None or snapshot.book is None:
+        return "its other members run without paying"
+    queue = snapshot.book.tree.queues[excess.queue]
+    assert queue.budget is not None, "only budgets are overspent"
+    left = round(max(0.0, queue.budget.amount - excess.used), DIGITS)
+    budget = f"{queue.budget.amount:g} {unit_words(queue.budget, policy)}"
+    needs = f"{round(excess.asked, DIGITS):g}"
+    return f"queue {queue.name} has {left:g} of {budget} left, and the group needs {needs}"
 
 
 def unpaid_words(budget_of: str) -> str:

@@ -225,8 +225,9 @@ class StartingPoint:
         group = Group(snapshot.bound.occupants[first].key) if seated is None else seated.group
         shapes = tuple(self.known_shapes.of_pods[pods].tolist())
         quorum = min(group.quorum, len(shapes))
-        ask = Ask(shapes, (NOBODY,) * len(shapes), quorum, group.topology, account=account)
-        turn = first_turn(self.policy.order, int(self.priorities[tenant]), now, group.key)
+        free = book is not None and book.accounts[account].scavenges
+        ask = Ask(shapes, (NOBODY,) * len(shapes), quorum, group.topology, account=account, scavenges=free)
+        turn = first_turn(self.policy.order, int(self.priorities[tenant]), now, group.key, scavenges=free)
         runs = self._runs(group, lone if seated is None else seated.runtime, account, ask)
         alike = ("back", turn.rank, shapes, ask.need, group.topology, account)
-        return ForecastGroup(group.key, turn, ask, alike, runs)
+        return ForecastGroup(group.key, turn, ask, alike, runs, displaces=not free)
