@@ -187,8 +187,18 @@ class QueueBook:
 
     @cached_property
     def account_of_bound(self) -> Codes:
-        """The account of each pod on a node. Pods of other schedulers, and of nodes, are in no queue. Pods
-        that are only imagined there are nobody's occupants."""
+        """The account of each pod on a node, also of those who do not pay."""
+        found, yielding = self._payer_of_bound, self.scavengers.yielding & self._in_budgets
+        if yielding.any():
+            found = found.copy()
+            for number in np.unique(found[yielding]).tolist():
+                found[yielding & (found == number)] = self.scavenging(number)
+        return found
+
+    @cached_property
+    def _payer_of_bound(self) -> Codes:
+        """The same as if all paid. Pods of other schedulers, and of nodes, are in no queue. Pods that are
+        only imagined there are nobody's occupants."""
         bound, snapshot = self.snapshot.bound, self.snapshot
         used = np.unique(bound.payer)
         of_payer = np.zeros(len(snapshot.payers) + 1, dtype=np.int32)
@@ -200,16 +210,20 @@ class QueueBook:
         if self.scheduler is not None:
             own = np.array([one.scheduler == self.scheduler for one in snapshot.standings] + [False])
             found[~own[bound.standing] & ~imagined] = NO_ACCOUNT
-        for number in np.unique(found[self.scavengers.yielding]).tolist():
-            known = self.accounts[number]
-            if number != NO_ACCOUNT and self.tree.has_budget[known.queue]:
-                found[self.scavengers.yielding & (found == number)] = self.scavenging(number)
+        return found
+
+    @cached_property
+    def _in_budgets(self) -> Mask:
+        """Pods on nodes whose queue, or one above it, has a budget."""
+        accounts, has_budget = self._payer_of_bound, [*self.tree.has_budget, False]
+        paid = np.array([has_budget[one.queue] for one in self.accounts], dtype=np.bool_)
+        found: Mask = paid[accounts]
         return found
 
     @cached_property
     def scavengers(self) -> Scavengers:
         """Pods on nodes of which it is remembered that they do not pay."""
-        return scavengers_in(self.snapshot)
+        return scavengers_in(self.snapshot, self._in_budgets)
 
     @cached_property
     def scavenges(self) -> Mask:

@@ -24,23 +24,28 @@ class Scavengers:
     """Those whose members that wait join them."""
 
 
-def scavengers_in(snapshot: Snapshot) -> Scavengers:
+def scavengers_in(snapshot: Snapshot, among: Mask) -> Scavengers:
+    """`among`: pods whose queues have budgets."""
     bound, known = snapshot.bound, snapshot.spending.scavengers
-    nobody = np.zeros(len(bound.node), dtype=np.bool_)
+    remembered = np.zeros(len(bound.node), dtype=np.bool_)
     if not known:
-        return Scavengers(nobody, nobody, frozenset())
-    group_of = {pod: one.group for one in known for pod in one.pods}
-    occupants: list[Occupant | None] = bound.occupants.tolist()
-    said = [None if one is None else group_of.get(identity(one.uid, one.key)) for one in occupants]
-    remembered: Mask = np.fromiter((one is not None for one in said), np.bool_, len(said))
+        return Scavengers(remembered, remembered, frozenset())
+    group_of, said = {pod: one.group for one in known for pod in one.pods}, dict[int, str]()
+    rows = np.flatnonzero(among)
+    occupants: list[Occupant | None] = bound.occupants[rows].tolist()
+    for row, one in zip(rows.tolist(), occupants, strict=True):
+        group = None if one is None else group_of.get(identity(one.uid, one.key))
+        if group is not None:
+            said[row] = group
+    remembered[list(said)] = True
     grouped = bound.group != NO_GROUP
     numbers = np.unique(bound.group[remembered & grouped])
     yielding: Mask = remembered | (grouped & np.isin(bound.group, numbers))
     groups = set[str]()
-    for pod in np.flatnonzero(remembered & grouped & ~bound.terminating).tolist():
-        seated = snapshot.seated[bound.group[pod]]
-        if seated is not None and snapshot.tree_of(seated.group) == said[pod]:
-            groups.add(snapshot.tree_of(seated.group))
+    for row, group in said.items():
+        seated = snapshot.seated[bound.group[row]] if grouped[row] and not bound.terminating[row] else None
+        if seated is not None and snapshot.tree_of(seated.group) == group:
+            groups.add(group)
     return Scavengers(remembered, yielding, frozenset(groups))
 
 
