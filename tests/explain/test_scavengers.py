@@ -6,10 +6,12 @@ from maitred.explain.queues.survey import queues
 from maitred.explain.queues.tables import queue_lines
 from maitred.explain.redaction.situation import as_seen_by
 from maitred.explain.situation import Situation
+from maitred.explain.tables import plan_lines
 from maitred.explain.why.comparing import compare
 from maitred.model.plan import Plan
 from tests.decide.test_scavengers import asks, policy, remembered
 from tests.explain.capacity_situations import situation_of
+from tests.explain.supposing import plan
 from tests.explain.test_policy_findings import found
 from tests.explain.whys import why_of
 from tests.oracle import builders as b
@@ -41,6 +43,29 @@ def test_why_says_of_one_that_waits_what_is_too_dear() -> None:
     )
     assert answer.preemption is not None
     assert answer.preemption.words == "it would run without paying, so no pod leaves for it"
+
+
+def test_whoever_begins_to_run_so_is_told() -> None:
+    objects = [b.node("n", gpu=8), asks("g")]
+    note = (
+        "it runs without paying, because no budget of its queue pays for it: any group that pays may evict "
+        "it at any time"
+    )
+    assert note in why_of(objects, "default/g", policy=policy(0)).notes
+    lines = [line.plain.rstrip() for line in plan_lines(decided(situation_of(objects, policy(0))))]
+    row = "  default/g  no budget pays for it: any group that pays may evict it at any time"
+    assert lines[lines.index("Without paying") + 1] == row
+    lines = [line.plain for line in plan_lines(decided(situation_of(objects, policy(16))))]
+    assert "Without paying" not in lines
+
+
+def test_whoever_plans_a_group_is_told_that_it_would() -> None:
+    objects, rules = [b.node("n", gpu=8)], policy(0)
+    for spent, told in ((0, True), (16, False)):
+        rules["queues"][0]["budget"]["deviceHours"] = spent
+        (answer,) = plan(objects, asks("g"), policy=rules).proposals
+        notes = [note for note in answer.notes if "would run without paying" in note]
+        assert (answer.outcome, bool(notes)) == ("fits", told)
 
 
 def test_whoever_pays_comes_before_who_does_not_by_that_rule() -> None:

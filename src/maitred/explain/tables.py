@@ -146,6 +146,7 @@ def seats(plan: Plan, width: int | None) -> Iterator[Text]:
     """Where members go, and who makes room for them at what cost, group by group."""
     sections = (
         ("Binds", seat_rows(plan.binds)),
+        ("Without paying", unpaid_rows(plan)),
         ("Nominations", seat_rows(plan.nominations)),
         ("Evictions", evicted(plan.evictions)),
         ("Deadlines of Jobs", deadline_rows(plan)),
@@ -158,6 +159,15 @@ def seats(plan: Plan, width: int | None) -> Iterator[Text]:
             yield Text()
             yield Text(title, "bold")
             yield from aligned(rows, width)
+
+
+def unpaid_rows(plan: Plan) -> Iterator[Sequence[Cell]]:
+    """Groups that begin to run for nothing, or get more members that do."""
+    free = () if plan.budgets is None else plan.budgets.scavengers
+    bound = {bind.group for bind in plan.binds}
+    for one in free:
+        if one.group in bound:
+            yield "", one.group, "no budget pays for it: any group that pays may evict it at any time"
 
 
 def deadline_rows(plan: Plan) -> Iterator[Sequence[Cell]]:

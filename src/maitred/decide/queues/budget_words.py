@@ -17,6 +17,7 @@ MINUTE = 60_000
 """In milliseconds. To run for less is offered to nobody."""
 SCAVENGES = "scavenges"
 """In the detail of the first blocker of a group that waits to run without paying."""
+AT_ANY_TIME = "any group that pays may evict it at any time"
 NO_ONE_LEAVES = "it would run without paying, so no pod leaves for it"
 
 

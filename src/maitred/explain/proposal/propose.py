@@ -7,6 +7,7 @@ from itertools import chain
 
 import msgspec
 
+from maitred.decide.queues.budget_words import AT_ANY_TIME
 from maitred.explain.empty import blocker_on_empty_cluster
 from maitred.explain.forecast.estimate import Estimate
 from maitred.explain.forecast.forecast import estimates
@@ -181,6 +182,9 @@ class Asked:
             if view.group.key in proposed.groups and view.later is not None:
                 later = " and ".join(f"{counted(pods, 'pod')} of {key}" for key, pods in view.later.groups)
                 yield f"room is counted for {later} too, created once these run"
+        free = () if self.plan.budgets is None else self.plan.budgets.scavengers
+        if outcome == "fits" and any(one.group in proposed.groups for one in free):
+            yield f"it would run without paying, because no budget of its queue pays for it: {AT_ANY_TIME}"
         if outcome == "waits" and self.plan.search_exhausted:
             yield CUT_SHORT
 

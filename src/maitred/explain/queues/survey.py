@@ -57,7 +57,7 @@ class QueueSurvey:
             queue=known.name,
             parent=known.parent,
             weight=known.weight,
-            share=self.book.share(queue, self.used[row]),
+            share=self.book.share(queue, self._paid(queue)),
             waiting_groups=int(self._waiting[0][row]),
             amounts=tuple(self._amounts(queue)),
             budget=self._budget(queue),
@@ -70,6 +70,12 @@ class QueueSurvey:
                 if there or used:
                     model = self.book.models[place % len(self.book.models)]
                     yield ClusterAmounts(resource, model, text(resource, there), text(resource, used))
+
+    def _paid(self, queue: int) -> Ints:
+        """What it has, without those who do not pay, as turns compare it."""
+        free = self.book.row_of_scavengers(queue)
+        used: Ints = self.used[self.book.row(queue)]
+        return used if free is None else used - self.used[free]
 
     def _budget(self, queue: int) -> BudgetState | None:
         balances, budget = self.situation.snapshot.balances, self.tree.queues[queue].budget

@@ -8,6 +8,7 @@ import numpy as np
 
 from maitred.cluster.leaving import stuck_pods
 from maitred.cluster.snapshot import GroupView
+from maitred.decide.queues.budget_words import AT_ANY_TIME
 from maitred.decide.record import TriedGroup
 from maitred.explain.cycle import ExplainedCycle
 from maitred.explain.empty import blocker_on_empty_cluster
@@ -176,6 +177,8 @@ def _notes(
         rooms = Counter(cycle.snapshot.nodes.names[row] for _, row in group.reserved)
         pods = counted(rooms.total(), "pod")
         yield f"room is kept for {pods} that {group.view.owned_by} creates next: {shares(rooms, 'node')}"
+    if group.ask.scavenges and group.seated:
+        yield f"it runs without paying, because no budget of its queue pays for it: {AT_ANY_TIME}"
     if group.ask.shapes and not group.seated and (short := short_roles(cycle, group)):
         yield short
     if cycle.decided.search_exhausted:

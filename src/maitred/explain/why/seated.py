@@ -11,6 +11,7 @@ from maitred.cluster.nodes import NodeView
 from maitred.cluster.snapshot import UNKNOWN_TIME
 from maitred.decide.levels import known_levels, shared_domains
 from maitred.decide.preemption.evictable import NOT_KNOWN, EvictablePods
+from maitred.decide.queues.budget_words import AT_ANY_TIME
 from maitred.explain.healing import slow_words
 from maitred.explain.situation import Situation
 from maitred.explain.why.answer import Placement, Why
@@ -69,10 +70,8 @@ def unpaid_words(situation: Situation, rows: Rows) -> Iterator[str]:
     """That it may have to leave at any time, if it does not pay for what it has."""
     book = situation.snapshot.book
     if book is not None and book.scavenges[rows].any():
-        yield (
-            "it runs without paying, because the budget of its queue was spent when it started: any group "
-            "that pays may evict it at any time"
-        )
+        why = "because the budget of its queue was spent when it started"
+        yield f"it runs without paying, {why}: {AT_ANY_TIME}"
 
 
 def placement_of(situation: Situation, group: Group, rows: Rows) -> Placement | None:
