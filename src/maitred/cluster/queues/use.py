@@ -58,6 +58,7 @@ class QueueUse(Account):
         self.later: Ints | None = None
         self.shared, self.shared_later = SharedUse[np.int64]({}, {}), SharedUse[np.int64]({}, {})
         self.models = book.model_of(load.nodes)
+        self._grow()
         self._move_shared(self.shared, self.now, np.flatnonzero(load.here), 1)
         self._by_shape: dict[int, Ints] = {}
         self._rates: dict[int, Floats] = {}
@@ -135,12 +136,14 @@ class QueueUse(Account):
             self.paid.change(claim, sign * int(entry.copies.sum()), rows, costs, self.committed)
 
     def move(self, entry: Moved, gone: bool) -> None:
+        self._grow()
         amounts = self._of_pods(entry.pods)
         self.now += -amounts if gone else amounts
         self._move_shared(self.shared, self.now, entry.pods, -1 if gone else 1)
         self.changes += 1
 
     def look_ahead(self, leaving: Mask) -> None:
+        self._grow()
         if self.later is None:
             pods = np.flatnonzero(leaving & self.load.here)
             self.later = self.now - self._of_pods(pods)
@@ -148,6 +151,7 @@ class QueueUse(Account):
             self._move_shared(self.shared_later, self.later, pods, -1)
 
     def expect(self, pods: Rows) -> None:
+        self._grow()
         if self.later is not None:
             self.later -= self._of_pods(pods)
             self._move_shared(self.shared_later, self.later, pods, -1)
@@ -160,7 +164,6 @@ class QueueUse(Account):
         return book.used_alone_by(np.flatnonzero(here))
 
     def _of_pods(self, pods: Rows) -> Ints:
-        self._grow()
         return self.book.used_alone_by(pods)
 
     def _move_shared(self, shared: SharedUse[np.int64], used: Ints, pods: Rows, by: int) -> None:
@@ -181,7 +184,8 @@ class QueueUse(Account):
         return self.book.accounts[account].rows
 
     def _grow(self) -> None:
-        """Users come while the book is read."""
+        """Users come while the book is read, and so do those who do not pay. Before anything is counted: what
+        is counted in grows anew."""
         missing = self.book.height - len(self.now)
         if missing > 0:
             more = ((0, missing), (0, 0))
