@@ -6,8 +6,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from maitred.controllers.keeping import kept_as
+from maitred.decide.queues.budgets import with_scavengers
+from maitred.model.memory import LONGEST
 from maitred.model.meta import Timestamp
-from maitred.model.spending import SpendingMemory
+from maitred.model.spending import QueueSpending, Scavenger, SpendingMemory, spending_of
 from maitred.verify import verify
 from tests.oracle import builders as b
 from tests.support import NOON, Obj, decide
@@ -185,6 +188,18 @@ def test_without_the_record_whoever_runs_pays() -> None:
     objects = [b.node("n", gpu=8), asks("g", node="n"), asks("p", queue="other", priority=0)]
     assert evicted(judged(objects, policy(0))) == []
     assert evicted(judged([*objects, remembered(("g", ["g"]))], policy(0))) == [("g", "Budget")]
+
+
+def test_the_record_stays_within_its_size() -> None:
+    """Whoever is left out pays. What queues have spent stays in it."""
+    some = [Scavenger(f"default/{'g' * 50}-{n:05}", (f"{n:036}",)) for n in range(20_000)]
+    spent = QueueSpending("team", "device-hours", NOW, 8.0, 4.0, 2.0)
+    memory = with_scavengers(SpendingMemory(NOW, (spent,), tuple(some[::2])), some[1::2])
+    assert LONGEST / 2 < len(str(memory)) <= LONGEST
+    assert memory.queues == (spent,)
+    assert memory.scavengers == tuple(some[: len(memory.scavengers)])
+    found, problem = spending_of(kept_as(str(memory), "maitred-budgets"))
+    assert (found, problem) == (memory, "")
 
 
 # -- what tenants write --------------------------------------------------------------------------------

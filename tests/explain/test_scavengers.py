@@ -123,6 +123,11 @@ def test_others_are_told_what_is_decided() -> None:
     ]
     assert plans[0].evictions
     assert "gang" not in str(plans[1])
+    alone = situation_of(objects[:-1], policy())
+    for one in (alone, as_seen_by(alone, ["mine"])):
+        memory = decided(one).budgets
+        assert memory is not None
+        assert [len(group.pods) for group in memory.scavengers] == [2]
 
 
 def test_estimates_know_that_they_yield() -> None:

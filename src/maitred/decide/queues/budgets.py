@@ -10,6 +10,7 @@ written down twice is spent once, and what came and went since then is forgotten
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import accumulate
 
 import msgspec
 import numpy as np
@@ -45,6 +46,8 @@ from maitred.model.times import at_second
 from maitred.model.words import moment
 
 DEVICE_HOURS = "device-hours"
+LONGEST_LIST = LONGEST * 2 // 3
+"""Of groups that do not pay, in characters."""
 LEAST = 1e-6
 """What is less is nothing."""
 NOBODY = -1
@@ -268,7 +271,6 @@ class _Settlement:
         there = scavengers_there(self.book)
         while len(str(memory := SpendingMemory(now, tuple(sorted(found, key=_name)), there))) > LONGEST:
             del found[len(found) * 3 // 4 :]
-            there = there if found else there[: len(there) * 3 // 4]
         return memory
 
     def _warnings(self, balances: Balances) -> list[str]:
@@ -292,9 +294,14 @@ def with_scavengers(known: SpendingMemory, begun: Sequence[Scavenger]) -> Spendi
     for one in begun:
         pods.setdefault(one.group, []).extend(one.pods)
     found = [Scavenger(group, tuple(sorted({*own}))) for group, own in sorted(pods.items())]
-    while len(str(memory := msgspec.structs.replace(known, scavengers=tuple(found)))) > LONGEST and found:
-        del found[len(found) * 3 // 4 :]
-    return memory
+    rest = len(str(msgspec.structs.replace(known, scavengers=())))
+    return msgspec.structs.replace(known, scavengers=_that_fit(found, min(LONGEST_LIST, LONGEST - rest)))
+
+
+def _that_fit(groups: Sequence[Scavenger], room: int) -> tuple[Scavenger, ...]:
+    """As many as so many characters are enough for."""
+    sizes = accumulate(len(msgspec.json.encode(one)) + 1 for one in groups)
+    return tuple(one for one, size in zip(groups, sizes, strict=True) if size <= room)
 
 
 def scavengers_there(book: QueueBook) -> tuple[Scavenger, ...]:
@@ -305,7 +312,7 @@ def scavengers_there(book: QueueBook) -> tuple[Scavenger, ...]:
     kept = (
         (one.group, tuple(filter(here.__contains__, one.pods))) for one in book.snapshot.spending.scavengers
     )
-    return tuple(Scavenger(group, pods) for group, pods in kept if pods)
+    return _that_fit([Scavenger(group, pods) for group, pods in kept if pods], LONGEST_LIST)
 
 
 def _name(one: QueueSpending) -> str:
