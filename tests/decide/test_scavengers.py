@@ -161,18 +161,15 @@ def test_late_members_join_as_the_others_run() -> None:
 def test_who_runs_for_nothing_does_so_until_it_ends() -> None:
     """The next period pays for those that start in it."""
     kept = remembered(("g", ["g"]), at="2026-01-30T23:59:30Z")
-    plan = judged([b.node("n", gpu=8), asks("g", node="n"), kept], policy(1000))
-    assert free(plan) == ["default-g"] if plan["budgets"] else True
-    assert evicted(judged([b.node("n", gpu=8), asks("g", node="n"), kept, asks("p")], policy(1000))) == [
-        ("g", "Budget")
-    ]
-    gone = judged([b.node("n", gpu=8), kept], policy(1000))
-    assert free(gone) == []
+    objects = [b.node("n", gpu=8), asks("g", node="n"), kept]
+    assert judged(objects, policy(1000))["budgets"] is None
+    assert evicted(judged([*objects, asks("p")], policy(1000))) == [("g", "Budget")]
+    assert free(judged([b.node("n", gpu=8), kept], policy(1000))) == []
 
 
 def test_a_new_pod_of_that_name_starts_anew() -> None:
     kept = remembered(("g", ["g"]))
-    objects = [b.node("n", gpu=8), asks("g") | {}, kept]
+    objects = [b.node("n", gpu=8), asks("g"), kept]
     objects[1]["metadata"]["uid"] = "another"
     plan = judged(objects, policy(1000))
     assert (bound(plan), free(plan)) == (["g"], [])
@@ -304,8 +301,8 @@ def test_the_checker_finds_who_is_free_wrongly(change: Obj, fault: str) -> None:
     objects = [b.node("n", gpu=16), asks("g", node="n"), asks("a"), remembered(("g", ["g"]))]
     rules = policy(16)
     plan = decide(objects, rules)
-    msgspec.convert({**(plan["budgets"] or {"at": NOON}), "scavengers": []}, SpendingMemory)
-    plan["budgets"] = {"at": NOON, "queues": [], **(plan["budgets"] or {}), **change}
+    assert [str(one) for one in verify(objects, plan, rules, now=NOW)] == []
+    plan["budgets"] = {"at": NOON, "queues": [], **change}
     assert fault in " ".join(str(one) for one in verify(objects, plan, rules, now=NOW))
 
 

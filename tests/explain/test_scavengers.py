@@ -82,7 +82,7 @@ def test_queues_show_what_runs_without_paying() -> None:
     lines = "\n".join(line.plain.rstrip() for line in queue_lines(answer))
     assert "UNTIL                 UNPAID\n" in lines
     assert "8 an hour" in lines
-    waits = queues(situation_of(scene(), policy(onSpent="wait") | {}))
+    waits = queues(situation_of(scene(), policy(onSpent="wait")))
     assert "UNPAID" in "\n".join(line.plain for line in queue_lines(waits))
     none = queues(situation_of(scene()[:-1], policy(onSpent="wait")))
     assert "UNPAID" not in "\n".join(line.plain for line in queue_lines(none))

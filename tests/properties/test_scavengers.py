@@ -189,10 +189,6 @@ def test_what_is_remembered_of_those_who_pay_is_what_they_spent() -> None:
     life = Life([Lot("a", PAYING, 4, 0, 0, 100), Lot("b", PAYING, 4, 0, 0, 100)], 8)
     now = life.live()
     assert life.free == {"b"}
-    life.memory = replace_at(life, now)
+    life.step(TICKS, now)
     told = {one.queue: one.spent for one in life.memory.queues}
     assert told[PAYING] == pytest.approx(life.spent(now), abs=1e-6)
-
-
-def replace_at(life: Life, now: datetime) -> SpendingMemory:
-    return life.step(TICKS, now).budgets or life.memory
