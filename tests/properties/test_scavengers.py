@@ -29,14 +29,38 @@ PAYING, OTHER = "team", "other"
 
 @dataclass(frozen=True)
 class Lot:
-    """A group of one pod."""
+    """A group that starts as a whole."""
 
     name: str
     queue: str
     gpus: int
+    """Of each member."""
     priority: int
     comes: int
     runs: int
+    members: int = 1
+
+    @property
+    def devices(self) -> int:
+        return self.gpus * self.members
+
+    def pods(self, start: datetime | None, uid: int) -> list[Obj]:
+        marks = {"maitred.dev/queue": self.queue} | (
+            b.gang(self.name, self.members) if self.members > 1 else {}
+        )
+        found = []
+        for member in range(self.members):
+            name = f"{self.name}-{member}" if self.members > 1 else self.name
+            node = "n" if start else None
+            pod = b.pod(name, gpu=self.gpus, priority=self.priority, node=node, annotations=marks)
+            pod["metadata"]["uid"] = f"{name}/{uid}"
+            pod["status"] = {"startTime": start.isoformat()} if start else {}
+            found.append(pod)
+        return found
+
+
+def group_of(key: str) -> str:
+    return key.removeprefix("default/").partition("-")[0]
 
 
 @dataclass
@@ -64,17 +88,7 @@ class Life:
         found = [b.node("n", gpu=GPUS)]
         for lot in self.lots:
             if lot.comes <= tick and lot.name not in self.done:
-                start = self.started.get(lot.name)
-                pod = b.pod(
-                    lot.name,
-                    gpu=lot.gpus,
-                    priority=lot.priority,
-                    node="n" if start else None,
-                    annotations={"maitred.dev/queue": lot.queue},
-                )
-                pod["metadata"]["uid"] = f"{lot.name}-{self.tries.get(lot.name, 0)}"
-                pod["status"] = {"startTime": start.isoformat()} if start else {}
-                found.append(pod)
+                found += lot.pods(self.started.get(lot.name), self.tries.get(lot.name, 0))
         data = {"record": str(self.memory)} if self.memory.at is not None else {}
         meta = b.metadata("maitred-budgets", "maitred-system")
         return [*found, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data}]
@@ -90,10 +104,10 @@ class Life:
         self.judge(plan)
         self.memory = plan.budgets or self.memory
         unpaid = {pod for one in self.memory.scavengers for pod in one.pods}
-        for eviction in plan.evictions:
-            self.leave(eviction.pod.removeprefix("default/"), now)
+        for name in dict.fromkeys(group_of(eviction.pod) for eviction in plan.evictions):
+            self.leave(name, now)
         for bind in plan.binds:
-            name = bind.pod.removeprefix("default/")
+            name = group_of(bind.pod)
             self.started[name] = now
             if bind.uid in unpaid:
                 self.free.add(name)
@@ -102,7 +116,7 @@ class Life:
     def judge(self, plan: Plan) -> None:
         """Nobody who pays leaves for somebody who does not, nor for anybody by this cause."""
         for eviction in plan.evictions:
-            victim = eviction.pod.removeprefix("default/")
+            victim = group_of(eviction.pod)
             assert (eviction.cause == "Budget") == (victim in self.free)
             assert eviction.preemptor.removeprefix("default/") not in self.free
 
@@ -110,7 +124,7 @@ class Life:
         (lot,) = (one for one in self.lots if one.name == name)
         start = self.started.pop(name)
         if name not in self.free:
-            self.ran.append((lot.queue, start, now, lot.gpus))
+            self.ran.append((lot.queue, start, now, lot.devices))
         self.free.discard(name)
         self.tries[name] = self.tries.get(name, 0) + 1
 
@@ -128,7 +142,7 @@ class Life:
 
     def spent(self, now: datetime) -> float:
         """By those who paid, since the day began."""
-        here = ((one.queue, self.started.get(one.name), now, one.gpus) for one in self.lots)
+        here = ((one.queue, self.started.get(one.name), now, one.devices) for one in self.lots)
         paying = [
             one
             for lot, one in zip(self.lots, here, strict=True)
@@ -148,7 +162,8 @@ class Life:
 def lives(draw: st.DrawFn) -> Life:
     def lot(number: int) -> Lot:
         sizes: dict[str, Any] = {
-            "gpus": draw(st.integers(1, 6)),
+            "gpus": draw(st.integers(1, 3)),
+            "members": draw(st.integers(1, 3)),
             "priority": draw(st.integers(-1, 1)),
             "comes": draw(st.integers(0, TICKS - 1)),
             "runs": draw(st.integers(1, 6)),
@@ -168,11 +183,11 @@ def test_those_who_do_not_pay_are_in_nobodys_way(life: Life) -> None:
     plans = [life.step(TICKS, now + number * timedelta(seconds=1)) for number in range(QUIET)]
     assert not plans[-1].evictions
     assert not plans[-1].binds
-    room = GPUS - sum(lot.gpus for lot in life.lots if lot.name in life.started)
-    yields = sum(lot.gpus for lot in life.lots if lot.name in life.free)
+    room = GPUS - sum(lot.devices for lot in life.lots if lot.name in life.started)
+    yields = sum(lot.devices for lot in life.lots if lot.name in life.free)
     for lot in life.lots:
         if lot.queue == OTHER and lot.name not in life.started and lot.name not in life.done:
-            assert lot.gpus > room + yields
+            assert lot.devices > room + yields
 
 
 def test_a_budget_that_pays_for_nothing_is_never_spent() -> None:
