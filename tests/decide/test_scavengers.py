@@ -158,6 +158,14 @@ def test_late_members_join_as_the_others_run() -> None:
     assert bound(paying) == []
 
 
+def test_a_gang_that_pays_and_has_lost_a_member_pays_for_the_next_one_too() -> None:
+    """Or waits for it: no gang is half free."""
+    objects = [b.node("n", gpu=8), b.pod_group("gang", 2), asks("m0", 1, node="n", group="gang")]
+    objects.append(asks("m1", 1, group="gang"))
+    plan = judged(objects, policy(0))
+    assert (bound(plan), blocker(plan, "gang")["category"]) == ([], "Budget")
+
+
 def test_who_runs_for_nothing_does_so_until_it_ends() -> None:
     """The next period pays for those that start in it."""
     kept = remembered(("g", ["g"]), at="2026-01-30T23:59:30Z")
@@ -279,6 +287,18 @@ def test_guarantees_do_not_count_them() -> None:
     pinned = asks("p", where={"here": "yes"})
     plan = judged([*objects, pinned, remembered(("g", ["g"]))], rules)
     assert evicted(plan) == [("lent", "Reclaim")]
+
+
+def test_nobody_is_less_entitled_because_of_them() -> None:
+    """A group that pays is within the guarantee, whatever runs beside it for nothing at a higher priority."""
+    rules = policy(16)
+    for queue in rules["queues"]:
+        queue["limits"] = [{"resource": b.GPU, "guarantee": 8}]
+    objects = [b.node("n", gpu=8), b.node("m", gpu=8, labels={"here": "yes"}), asks("a", node="m")]
+    objects += [asks("g", node="n", priority=100), remembered(("g", ["g"]))]
+    pinned = asks("p", queue="other", where={"here": "yes"}, priority=50)
+    assert evicted(judged([*objects, pinned], rules)) == []
+    assert evicted(judged([*objects, asks("p", queue="other")], rules)) == [("g", "Budget")]
 
 
 # -- the checker ---------------------------------------------------------------------------------------
