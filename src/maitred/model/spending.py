@@ -2,7 +2,7 @@
 write.
 
 It is a ConfigMap with the label `maitred.dev/record: budgets`. A decision reads it like any other object, and
-its Plan has what is to be remembered from now on. What runs pays from its own start, which the cluster knows;
+its Plan has what is to be remembered from now on. Who has devices pays from its own bind, which the cluster knows;
 so only what has ended must be remembered, and what those that ran then would have cost if they had ended.
 """
 

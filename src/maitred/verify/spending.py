@@ -1,6 +1,6 @@
 """Budgets: nobody starts whom a budget cannot pay, and what a Plan remembers of budgets is right.
 
-docs/design/queues.md, a second time. Whoever has devices pays by the hour from its start; until its end so
+docs/design/queues.md, a second time. Whoever has devices pays by the hour from its bind; until its end so
 much is committed. Of those that were there when it was written down, and are not any more, as much was spent
 as they could have spent since then.
 """
@@ -50,12 +50,14 @@ class SpendingRecord:
 
 @dataclass(frozen=True)
 class Cost:
-    """A pod with devices: what an hour of it costs, and from when to when it pays."""
+    """A pod with devices: what an hour of it costs, from when to when it pays, and from when it runs."""
 
     rate: float
+    bound: int
     start: int
     end: int
-    has_started: bool
+    is_told: bool
+    """Somebody says when it was bound."""
 
     def until(self, now: int) -> int:
         """Whoever is there after its limit pays for an hour more, and then for the next."""
@@ -132,10 +134,11 @@ class _Ledger:
         return [*found, *shared.values()]
 
     def _cost(self, pod: Pod, rate: float) -> Cost:
-        start = self.now if pod.started is None else thousandths(pod.started)
-        seen = pod.started is not None and start <= self.now
-        start = start if seen else self.now
-        return Cost(rate, start, max(start, self._end(pod, start)), seen)
+        bound, start = (None if one is None else thousandths(one) for one in (pod.bound, pod.started))
+        is_told = bound is not None and bound <= self.now
+        start = self.now if start is None or start > self.now else start
+        since = bound if bound is not None and is_told else self.now
+        return Cost(rate, since, start, max(start, self._end(pod, start)), is_told)
 
     def _rate(self, budget: Allotment, pod: Pod, model: str) -> float:
         """Of what it requests as resources."""
@@ -182,12 +185,12 @@ class _Ledger:
         if last is not None and at is not None and last.unit == budget.unit:
             if last.begun >= begin:
                 total, since = last.spent, at
-            same = [one for one in there if one.has_started and one.start <= at]
+            same = [one for one in there if one.is_told and one.bound <= at]
             gone = last.rate - sum(one.rate for one in same)
-            could = last.committed - sum(one.within(at, one.until(at)) for one in same)
+            could = last.committed - sum(one.within(max(at, one.start), one.until(at)) for one in same)
             if gone > LEAST:
                 total += min(max(0.0, could), gone * max(0, self.now - max(at, begin)) / HOUR)
-        return total + sum(one.within(max(one.start, begin, since), self.now) for one in there)
+        return total + sum(one.within(max(one.bound, begin, since), self.now) for one in there)
 
     def _end(self, pod: Pod, start: int) -> int:
         """When it ends by its limit, as all of its group together have it."""
@@ -225,7 +228,7 @@ class _Ledger:
     def _right(self) -> dict[str, Spent]:
         found = {}
         for name, budget in self.case.policy.rights.budgets.items():
-            there = [one for one in self.running(name, budget) if one.has_started]
+            there = [one for one in self.running(name, budget) if one.is_told]
             found[name] = Spent(
                 budget.unit,
                 bounds_of(budget.period, self.now)[0],

@@ -1,6 +1,6 @@
 """What queues have spent of their budgets, and what those that run could still spend.
 
-What runs pays for its devices by the hour, from its own start, which the cluster knows; what has ended must
+Whoever has devices pays for them by the hour, from its bind, which the cluster knows; what has ended must
 be remembered. It is written down what was spent, what an hour of all that ran cost then, and what they could
 cost until their ends. Who of them has left since then follows from who is still there: they pay until now,
 but for no more than was committed for them. So what nobody has seen end does not get cheaper by that, what is
@@ -79,10 +79,12 @@ class Running:
     so that the same comes out in whatever order pods are known."""
 
     row: Ints
-    start: Ints
-    """Now, of those that have not started."""
+    since: Ints
+    """From when they pay. Now, of those of whom nobody says when they were bound."""
     seen: Mask
-    """They have started."""
+    """Somebody does."""
+    start: Ints
+    """From when they run. Now, of those that have not started."""
     until: Ints
     """When they end by their limits."""
     rate: Floats
@@ -92,6 +94,11 @@ class Running:
         pays for an hour more, and then for the next."""
         late = at - self.until
         return np.where(late < 0, self.until, self.until + (late // RENEWED_EVERY + 1) * RENEWED_EVERY)
+
+    def ahead(self, at: int) -> Floats:
+        """For how many hours they could still have it, as it was at some time. Who had not started was to run
+        for as long as its limit says."""
+        return (self.end(at) - np.maximum(self.start, at)) / HOUR
 
     def sums(self, amounts: Floats, rows: int) -> Floats:
         # Without any pods there would be whole numbers.
@@ -136,11 +143,16 @@ class _Settlement:
         rate = book.charges.of_bound(pods, self.units[row], models)
         costs = rate > 0
         pods, row, rate = pods[costs], row[costs], rate[costs]
-        seen = (bound.started[pods] != UNKNOWN_TIME) & (bound.started[pods] <= self.now)
-        start = np.where(seen, bound.started[pods], self.now)
+        seen, since = self._times(bound.bound_at[pods])
+        _, start = self._times(bound.started[pods])
         until = self._ends(snapshot, pods, start)
-        order = np.lexsort((rate, seen, start, until, row))
-        return Running(row[order], start[order], seen[order], until[order], rate[order])
+        order = np.lexsort((rate, seen, since, start, until, row))
+        return Running(*(one[order] for one in (row, since, seen, start, until, rate)))
+
+    def _times(self, times: Ints) -> tuple[Mask, Ints]:
+        """Which of these have come, and all of them: now, where not."""
+        have_come = (times != UNKNOWN_TIME) & (times <= self.now)
+        return have_come, np.where(have_come, times, self.now)
 
     def _budgets_above(self) -> Ints:
         """Of every account, the rows of the budgets that pay for what is on it."""
@@ -209,10 +221,9 @@ class _Settlement:
         running, rows = self.running, len(self.queues)
         begins, spent, left = self.bounds[:, 0], np.zeros(rows), np.zeros(rows)
         since = begins.copy()
-        stayed = running.seen & (running.start <= self.at)
+        stayed = running.seen & (running.since <= self.at)
         still = running.sums(running.rate * stayed, rows)
-        ahead = (running.end(self.at) - self.at) / HOUR
-        still_committed = running.sums(running.rate * stayed * ahead, rows)
+        still_committed = running.sums(running.rate * stayed * running.ahead(self.at), rows)
         for row, one in enumerate(self.known):
             if one is None:
                 continue
@@ -223,7 +234,7 @@ class _Settlement:
                 left[row] = gone
                 hours = max(0, self.now - max(self.at, int(begins[row]))) / HOUR
                 spent[row] += min(gone * hours, max(0.0, one.committed - still_committed[row]))
-        hours = np.clip(self.now - np.maximum(running.start, since[running.row]), 0, None) / HOUR
+        hours = np.clip(self.now - np.maximum(running.since, since[running.row]), 0, None) / HOUR
         return spent + running.sums(running.rate * hours, rows), left
 
     # -- what is remembered ----------------------------------------------------------------------------
