@@ -44,6 +44,10 @@ class Evicted:
 
     at: int
     eviction: Eviction
+    queue: str = ""
+    """The queue that the pod was in,"""
+    evictor_queue: str = ""
+    """and that of the group that it left for; empty for none."""
 
 
 @dataclass(frozen=True, slots=True)

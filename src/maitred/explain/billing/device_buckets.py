@@ -5,8 +5,8 @@ worked out over columns of nodes and pods, so that it may be done whenever somet
 """
 
 from collections import defaultdict
-from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -52,6 +52,8 @@ class DeviceLevels:
     capacity: dict[Device, int]
     pods: dict[str, int]
     """Holders who sit, and the row of one of their pods."""
+    lent: Mapping[str, int] = field(default_factory=dict)
+    """Devices that queues have lent to others."""
 
 
 def levels(snapshot: Snapshot, policy: Policy, hopeless: Container[str] = ()) -> DeviceLevels:
