@@ -128,7 +128,7 @@ class Pod:
     nominated: str
     started: float | None
     bound: float | None
-    """Since when it has its node, as the API server says; never before it was created, nor after it started."""
+    """Since when it has its node, as the API server says: not before it was created, nor after it started."""
     is_daemon: bool
     """Made by a DaemonSet or by its node."""
     controller: Owner | None

@@ -5,6 +5,10 @@ be remembered. It is written down what was spent, what an hour of all that ran c
 cost until their ends. Who of them has left since then follows from who is still there: they pay until now,
 but for no more than was committed for them. So what nobody has seen end does not get cheaper by that, what is
 written down twice is spent once, and what came and went since then is forgotten.
+
+What stands idle for groups of a queue is paid by it, too. Nobody says since when it does, so it is written
+down as soon as that changes: since then it has cost what it cost then. If nobody looked for long, no more than
+it costs now.
 """
 
 from dataclasses import dataclass, replace
@@ -24,6 +28,7 @@ from maitred.cluster.queues.balances import (
 from maitred.cluster.queues.book import RENEWED_EVERY, QueueBook, in_queues
 from maitred.cluster.queues.charges import MONEY, Floats
 from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME, Snapshot
+from maitred.decide.queues.idle import idle_rates
 from maitred.model.memory import LONGEST
 from maitred.model.meta import Timestamp
 from maitred.model.periods import period_bounds
@@ -38,6 +43,8 @@ DEVICE_HOURS = "device-hours"
 LEAST = 1e-6
 """What is less is nothing."""
 NOBODY = -1
+SEEN = 2 * SETTLED_EVERY
+"""For so long what stood idle when it was written down has done so ever since."""
 NEVER = np.iinfo(np.int64).max
 
 
@@ -121,6 +128,7 @@ class _Settlement:
         self.units = np.array([unit_of(one) for one in self.budgets.values()], dtype=np.int64)
         self.known = self._known(memory)
         self.running = self._running(snapshot)
+        self.kept = idle_rates(book, snapshot, self.queues, self.units)
 
     def _known(self, memory: SpendingMemory) -> list[QueueSpending | None]:
         """What is remembered of each queue, if it is in the unit in which it has its budget now."""
@@ -206,15 +214,33 @@ class _Settlement:
             units=self.units,
             spent=spent,
             committed=committed,
+            idle=self._idle(),
         )
         rate = running.sums(running.rate * running.seen, rows)
         in_all = running.sums(running.rate * running.seen * (ends - self.now) / HOUR, rows)
-        memory = self._remembered(now, spent, rate, in_all)
+        memory = self._remembered(now, spent, rate, in_all, np.where(self.kept > 0, balances.idle, 0.0))
         due = self._is_due(rate, left_rate, bool(memory.queues))
-        looks = [self.at if not due else self.now] if rate.any() else []
+        looks = [self.at if not due else self.now] if rate.any() or self.kept.any() else []
         wakes = [one + SETTLED_EVERY for one in looks] + self.bounds[:, 1].tolist()
         warnings = (*self._warnings(balances), *filter(None, [self.unread]))
         return BudgetOutcome(balances, memory if due else None, min(wakes), warnings)
+
+    def _cost_of_idle(self, row: int, one: QueueSpending) -> float:
+        """Since it was written down, in this period."""
+        kept = one.kept if self.now - self.at <= SEEN else min(one.kept, float(self.kept[row]))
+        return kept * max(0, self.now - max(self.at, int(self.bounds[row, 0]))) / HOUR
+
+    def _idle(self) -> Floats:
+        """What of that which each has spent in this period was for places that stand idle still."""
+        found = np.zeros(len(self.queues))
+        for row, one in enumerate(self.known):
+            if one is not None:
+                before = one.idle if self._is_of_this_period(row, one) else 0.0
+                found[row] = before + self._cost_of_idle(row, one)
+        return found
+
+    def _is_of_this_period(self, row: int, one: QueueSpending) -> bool:
+        return round(one.begun.timestamp() * 1000) >= int(self.bounds[row, 0])
 
     def _spent(self) -> tuple[Floats, Floats]:
         """In this period, by each; and what an hour of those cost who have left since it was written down."""
@@ -227,8 +253,9 @@ class _Settlement:
         for row, one in enumerate(self.known):
             if one is None:
                 continue
-            if round(one.begun.timestamp() * 1000) >= begins[row]:
+            if self._is_of_this_period(row, one):
                 spent[row], since[row] = one.spent, max(begins[row], self.at)
+            spent[row] += self._cost_of_idle(row, one)
             gone = one.rate - still[row]
             if gone > LEAST:
                 left[row] = gone
@@ -243,25 +270,30 @@ class _Settlement:
         """It is written down when somebody has come or left, when a period begins, and now and then."""
         if self.memory.at is None:
             return is_said
-        if self.now - self.at >= SETTLED_EVERY and rate.any():
+        if self.now - self.at >= SETTLED_EVERY and (rate.any() or self.kept.any()):
+            return True
+        kept = np.array([0.0 if one is None else one.kept for one in self.known])
+        if (np.abs(kept - self.kept) > LEAST).any():
             return True
         before = np.array([0.0 if one is None else one.rate for one in self.known])
         begun = [one is not None and one.begun.timestamp() * 1000 for one in self.known]
         is_old = any(b is not False and b != begin for b, begin in zip(begun, self.bounds[:, 0], strict=True))
         return bool(left.any()) or bool((np.abs(before - rate) > LEAST).any()) or is_old
 
-    def _remembered(self, now: datetime, spent: Floats, rate: Floats, committed: Floats) -> SpendingMemory:
+    def _remembered(
+        self, now: datetime, spent: Floats, rate: Floats, committed: Floats, idle: Floats
+    ) -> SpendingMemory:
         """Queues that have spent nothing are left out; if there are too many, those that spend least."""
-        order = np.argsort(-np.maximum(spent, rate), kind="stable").tolist()
+        order = np.argsort(-np.maximum(spent, rate + self.kept), kind="stable").tolist()
         found = [
             QueueSpending(
                 self.book.tree.queues[self.queues[row]].name,
                 unit_words(self.budgets[self.queues[row]], self.policy),
                 _at(int(self.bounds[row, 0])),
-                *(float(one[row]) for one in (spent, rate, committed)),
+                *(float(one[row]) for one in (spent, rate, committed, self.kept, idle)),
             )
             for row in order
-            if spent[row] > 0 or rate[row] > 0
+            if spent[row] > 0 or rate[row] > 0 or self.kept[row] > 0
         ]
         while len(str(memory := SpendingMemory(now, tuple(sorted(found, key=_name))))) > LONGEST:
             del found[len(found) * 3 // 4 :]

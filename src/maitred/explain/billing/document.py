@@ -6,7 +6,6 @@ from maitred.explain.billing.device_buckets import Device, UseBucket
 from maitred.model.plan import EvictionCause, Record
 from maitred.model.policy import API_VERSION
 
-
 BORROWED = "maitred.dev/borrowed"
 """On an account: of groups beyond the guarantee of their queue. No label of a pod says it."""
 

@@ -1,4 +1,4 @@
-"""What queues have lent: what they leave of their guarantees and could not have now, because it is not free."""
+"""What queues have lent: what they leave of their guarantees and could not have now, as it is not free."""
 
 from collections import Counter
 
