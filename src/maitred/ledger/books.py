@@ -34,6 +34,8 @@ class Books:
         self._entry = LedgerEntry(since)
         self._last: Observation | None = None
         self._accounts: dict[str, UsageAccount] = {}
+        self._queues: Mapping[str, str] = {}
+        """As they were last seen."""
         self._died: dict[str, int] = {}
         self._lost_until: dict[str, int] = {}
 
@@ -64,6 +66,7 @@ class Books:
         for holder in found.pods.keys() - self._accounts.keys():
             self._accounts[holder] = seated_account(holder, found.pods[holder], snapshot)
         self._note_queues(found.pods, seen)
+        self._queues = seen.queues
         self._note_dead_nodes(snapshot, at)
         self._last = sight
 
@@ -114,8 +117,9 @@ class Books:
         return entry
 
     def _account(self, holder: str) -> UsageAccount:
-        """Places may be kept for one of whom nothing is known but the name."""
-        return self._accounts.get(holder) or account_of(holder.partition("/")[0])
+        """Places may be kept for one of whom nothing is known but the name and the queue."""
+        known = self._accounts.get(holder)
+        return known or in_queue(account_of(holder.partition("/")[0]), self._queues.get(holder, ""))
 
 
 def seated_account(holder: str, pod: int, snapshot: Snapshot) -> UsageAccount:

@@ -56,7 +56,7 @@ def queues_of(pods: Mapping[str, int], snapshot: Snapshot, book: QueueBook) -> d
 def borrowed_pods(standings: Standings) -> Rows:
     """Those that their own queue has borrowed, whatever the queues above it have."""
     own = (standings.above != NOWHERE).sum(axis=1) - 1
-    levels = np.array(standings.borrowed).reshape(-1, len(own))
+    levels = np.array(standings.borrowed)
     return np.flatnonzero((own >= 0) & levels[own, np.arange(len(own))])
 
 

@@ -7,8 +7,8 @@ but for no more than was committed for them. So what nobody has seen end does no
 written down twice is spent once, and what came and went since then is forgotten.
 
 What stands idle for groups of a queue is paid by it, too. Nobody says since when it does, so it is written
-down as soon as that changes: since then it has cost what it cost then. If nobody looked for long, no more than
-it costs now.
+down as soon as that changes: since then it has cost what it cost then. If nobody looked for long, it has cost
+no more than now.
 """
 
 from dataclasses import dataclass, replace
