@@ -229,9 +229,9 @@ def test_it_says_for_whom_others_were_evicted() -> None:
     ]
     shown = [line.plain.split() for line in bill_lines(found, 120)]
     head = shown.index(["EVICTED", "FOR", "CAUSE", "PODS", "LOST"])
-    whom = ["red/sweep", "(vision)", "blue/urgent", "(language)", "Reclaim", "4", "pods", "6", "h"]
+    whom = ["red/sweep", "(vision)", "blue/urgent", "(language)", "Reclaim", "4", "pods", "6.0", "h"]
     assert shown[head + 1] == whom
-    assert shown[head + 2] == ["red/lone", "drain/a", "Maintenance", "1", "pod", "0", "h"]
+    assert shown[head + 2] == ["red/lone", "drain/a", "Maintenance", "1", "pod", "-"]
 
 
 def test_of_many_evictions_a_table_has_those_that_cost_most() -> None:

@@ -155,7 +155,7 @@ class _Settlement:
         _, start = self._times(bound.started[pods])
         until = self._ends(snapshot, pods, start)
         order = np.lexsort((rate, seen, since, start, until, row))
-        return Running(*(one[order] for one in (row, since, seen, start, until, rate)))
+        return Running(row[order], since[order], seen[order], start[order], until[order], rate[order])
 
     def _times(self, times: Ints) -> tuple[Mask, Ints]:
         """Which of these have come, and all of them: now, where not."""

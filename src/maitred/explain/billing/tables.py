@@ -80,10 +80,14 @@ def _stood(one: BillQueue) -> Sequence[str]:
 def _left(bill: Bill) -> Iterator[Sequence[Cell]]:
     for one in bill.evictions[:MOST_EVICTIONS]:
         who, whom = _with_queue(one.group, one.queue), _with_queue(one.evictor, one.evictor_queue)
-        yield who, whom, one.cause, counted(one.pods, "pod"), f"{one.lost_device_hours:g} h"
+        yield who, whom, one.cause, counted(one.pods, "pod"), _lost(one.lost_device_hours)
     if rest := bill.evictions[MOST_EVICTIONS:]:
         pods, lost = sum(one.pods for one in rest), sum(one.lost_device_hours for one in rest)
-        yield f"{len(rest)} more, in JSON", "", "", counted(pods, "pod"), f"{round(lost, 4):g} h"
+        yield f"{len(rest)} more, in JSON", "", "", counted(pods, "pod"), _lost(lost)
+
+
+def _lost(hours: float) -> str:
+    return f"{hours:,.1f} h" if hours else NOTHING
 
 
 def _with_queue(group: str, queue: str) -> str:
