@@ -12,7 +12,7 @@ from maitred.explain.billing.device_buckets import NOBODY, levels
 from maitred.explain.billing.losses import Loss, Times, lost_to_eviction, lost_to_failures
 from maitred.ledger.entries import LedgerEntry, UsageAccount, account_of, borrows, in_queue, queue_of
 from maitred.ledger.meter import UsageMeter
-from maitred.ledger.queue_sights import QueueSight, seen_in_queues
+from maitred.ledger.queue_sights import NO_QUEUES, QueueSight, seen_in_queues
 from maitred.ledger.records import (
     Arrival,
     Event,
@@ -34,8 +34,7 @@ class Books:
         self._entry = LedgerEntry(since)
         self._last: Observation | None = None
         self._accounts: dict[str, UsageAccount] = {}
-        self._queues: Mapping[str, str] = {}
-        """As they were last seen."""
+        self._seen = NO_QUEUES
         self._died: dict[str, int] = {}
         self._lost_until: dict[str, int] = {}
 
@@ -44,7 +43,8 @@ class Books:
             case Arrival():
                 self._register.arrive(event, self._entry)
                 namespace = event.group.partition("/")[0]
-                self._accounts.setdefault(event.group, account_of(namespace, event.labels))
+                account = in_queue(account_of(namespace, event.labels), self._seen.queue_for(event.payer))
+                self._accounts.setdefault(event.group, account)
             case VerdictChange():
                 self._register.turn(event, self._entry)
             case FailureNoted():
@@ -66,7 +66,7 @@ class Books:
         for holder in found.pods.keys() - self._accounts.keys():
             self._accounts[holder] = seated_account(holder, found.pods[holder], snapshot)
         self._note_queues(found.pods, seen)
-        self._queues = seen.queues
+        self._seen = seen
         self._note_dead_nodes(snapshot, at)
         self._last = sight
 
@@ -119,7 +119,7 @@ class Books:
     def _account(self, holder: str) -> UsageAccount:
         """Places may be kept for one of whom nothing is known but the name and the queue."""
         known = self._accounts.get(holder)
-        return known or in_queue(account_of(holder.partition("/")[0]), self._queues.get(holder, ""))
+        return known or in_queue(account_of(holder.partition("/")[0]), self._seen.queues.get(holder, ""))
 
 
 def seated_account(holder: str, pod: int, snapshot: Snapshot) -> UsageAccount:

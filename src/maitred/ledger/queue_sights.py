@@ -12,6 +12,7 @@ from maitred.decide.preemption.evictable import EvictablePods
 from maitred.decide.queues.standings import NOWHERE, Standings
 from maitred.explain.queues.lending import lent_devices
 from maitred.ledger.records import Observation
+from maitred.model.queues import Payer
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,13 @@ class QueueSight:
     """Holders of whom not all are leaving."""
     lent: Mapping[str, int] = field(default_factory=dict)
     """Devices, by queue."""
+    book: QueueBook | None = None
+    """None without queues."""
+
+    def queue_for(self, payer: Payer | None) -> str:
+        """The queue of a group that has come since then."""
+        queue = NO_QUEUE if self.book is None or payer is None else self.book.queue_of(payer)
+        return "" if self.book is None or queue == NO_QUEUE else self.book.tree.queues[queue].name
 
 
 NO_QUEUES = QueueSight()
@@ -42,6 +50,7 @@ def seen_in_queues(pods: Mapping[str, int], sight: Observation) -> QueueSight:
         frozenset(holders(snapshot, borrowed_pods(standings))),
         frozenset(holders(snapshot, np.flatnonzero(stands))),
         lent_devices(book),
+        book,
     )
 
 
