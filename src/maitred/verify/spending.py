@@ -230,20 +230,22 @@ class _Ledger:
 
     @cached_property
     def _kept(self) -> list[tuple[Pod, Node, dict[str, int]]]:
-        """Devices that pods were promised, that nobody has, and for which nobody who leaves makes room."""
+        """Devices that pods were promised, that nobody has, and for which nobody who leaves makes room; and for
+        whom they are kept."""
         nodes, found = self.case.cluster.nodes, []
         groups = sorted(self.case.groups, key=lambda group: group.key)
-        waiting = [pod for group in groups for pod in sorted(group.pending, key=Pod.order)]
-        promised = [pod for pod in waiting if pod.nominated in nodes]
-        left = {pod.nominated: self._left_on(nodes[pod.nominated]) for pod in promised}
-        for pod in promised:
+        waiting = [(group, pod) for group in groups for pod in sorted(group.pending, key=Pod.order)]
+        promised = [(group, pod) for group, pod in waiting if pod.nominated in nodes]
+        left = {pod.nominated: self._left_on(nodes[pod.nominated]) for _, pod in promised}
+        for group, pod in promised:
             kept, (free, going) = dict[str, int](), left[pod.nominated]
             for name, amount in pod.requests.items():
                 awaited = min(amount, going.get(name, 0))
                 kept[name] = min(amount - awaited, free.get(name, 0))
                 going[name] = going.get(name, 0) - awaited
                 free[name] = free.get(name, 0) - kept[name]
-            found.append((pod, nodes[pod.nominated], kept))
+            payer = min(group.pending, key=Pod.order)  # of all, should they name different queues
+            found.append((payer, nodes[pod.nominated], kept))
         return found
 
     def _left_on(self, node: Node) -> tuple[dict[str, int], dict[str, int]]:
