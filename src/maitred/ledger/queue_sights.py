@@ -30,8 +30,10 @@ class QueueSight:
 
     def queue_for(self, payer: Payer | None) -> str:
         """The queue of a group that has come since then."""
-        queue = NO_QUEUE if self.book is None or payer is None else self.book.queue_of(payer)
-        return "" if self.book is None or queue == NO_QUEUE else self.book.tree.queues[queue].name
+        if self.book is None or payer is None:
+            return ""
+        queue = self.book.queue_of(payer)
+        return "" if queue == NO_QUEUE else self.book.tree.queues[queue].name
 
 
 NO_QUEUES = QueueSight()

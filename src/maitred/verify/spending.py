@@ -230,8 +230,8 @@ class _Ledger:
 
     @cached_property
     def _kept(self) -> list[tuple[Pod, Node, dict[str, int]]]:
-        """Devices that pods were promised, that nobody has, and for which nobody who leaves makes room; and for
-        whom they are kept."""
+        """For whom, where, and how many devices that nobody has are kept: promised, and not those that somebody
+        makes room for who leaves."""
         nodes, found = self.case.cluster.nodes, []
         groups = sorted(self.case.groups, key=lambda group: group.key)
         waiting = [(group, pod) for group in groups for pod in sorted(group.pending, key=Pod.order)]
