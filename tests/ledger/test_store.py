@@ -197,6 +197,8 @@ def test_an_older_ledger_is_brought_up_to_date(url: str) -> None:
             "insert into evictions (pod, uid, at, namespace, eviction) values (?, ?, ?, ?, ?)",
             [one.pod, one.uid, at(1), "red", msgspec.json.encode(one).decode()],
         )
+    with pytest.raises(LedgerError, match=r"an older maitred wrote it \(version 3; "):
+        Ledger.existing(url)
     (found,) = Ledger.open(url, BEGIN).usage(TODAY, TODAY + 1).evictions
     assert found == UsedEviction("red/a", "", "blue/urgent", "", "Preemption", 1, 2 * HOUR)
 

@@ -15,7 +15,7 @@ import msgspec
 from maitred.explain.billing.document import Usage, Use, UsedEviction, UsedOverride
 from maitred.ledger.connections import DatabaseConnection, LedgerError, Purpose, Row, connect, is_file, named
 from maitred.ledger.meter import DAY
-from maitred.ledger.schema import prepare, version_of
+from maitred.ledger.schema import VERSION, prepare, version_of
 from maitred.ledger.single_writer import SingleWriter
 from maitred.model.history import History, PastEviction, PastGroup
 from maitred.model.plan import Eviction
@@ -61,7 +61,12 @@ class Ledger:
                 raise LedgerError(
                     f"{error}; this is not a ledger, or nothing was written to it yet"
                 ) from None
-            version_of(connection, ledger.name)
+            version = version_of(connection, ledger.name)
+        if version < VERSION:
+            raise LedgerError(
+                f"ledger {ledger.name}: an older maitred wrote it (version {version}; this one reads "
+                f"{VERSION}); start this maitred's scheduler with it, which brings it up to date"
+            )
         return ledger
 
     @contextmanager

@@ -230,8 +230,8 @@ class _Ledger:
 
     @cached_property
     def _kept(self) -> list[tuple[Pod, Node, dict[str, int]]]:
-        """For whom devices are kept that nobody has, where, and how many: what was promised, but for what those
-        still have who leave."""
+        """For whom devices are kept that nobody has, where, and how many: all that was promised, but for what
+        those still have who leave."""
         nodes, found = self.case.cluster.nodes, []
         groups = sorted(self.case.groups, key=lambda group: group.key)
         waiting = [(group, pod) for group in groups for pod in sorted(group.pending, key=Pod.order)]
