@@ -246,6 +246,13 @@ def test_the_receipt_says_why() -> None:
     )
 
 
+def test_one_that_waits_is_in_nobodys_way_whatever_its_priority() -> None:
+    """The room that is made is not for it."""
+    objects = [b.node("n", gpu=8), asks("g", node="n"), asks("s", priority=1000), asks("p", queue="other")]
+    (one,) = judged([*objects, remembered(("g", ["g"]))], policy(8))["evictions"]
+    assert (one["pod"], one["for"]) == ("default/g", "default/p")
+
+
 def test_no_mark_protects_them() -> None:
     marks = {"maitred.dev/non-preemptible": "true", "maitred.dev/min-runtime": "24h"}
     objects = [b.node("n", gpu=8), asks("g", node="n", marks=marks), asks("p", queue="other")]
