@@ -8,6 +8,7 @@ wherever one of these has a limit per user: each of them has a row in what is co
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count
 
 import numpy as np
 
@@ -42,6 +43,14 @@ class Limit:
     queue: int
     bounds: Bounds
     kinds: Rows
+    number: int
+    """Among those of all queues."""
+    places: tuple[int, ...]
+    """The same as kinds."""
+
+    def asked(self, amounts: list[int]) -> int:
+        """What so much of every kind is of what it speaks of."""
+        return sum([amounts[place] for place in self.places])
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,10 +284,13 @@ class QueueBook:
     @cached_property
     def limits(self) -> list[tuple[Limit, ...]]:
         """Of each queue."""
-        return [
-            tuple(Limit(queue, one, self.kinds_in(one.resource, one.model)) for one in bounds)
-            for queue, bounds in enumerate(self.tree.bounds)
-        ]
+        number = count()
+
+        def limit(queue: int, bounds: Bounds) -> Limit:
+            kinds = self.kinds_in(bounds.resource, bounds.model)
+            return Limit(queue, bounds, kinds, next(number), tuple(kinds.tolist()))
+
+        return [tuple(limit(queue, one) for one in bounds) for queue, bounds in enumerate(self.tree.bounds)]
 
     def kinds_in(self, resource: str, pattern: str) -> Rows:
         """The kinds that a pattern of models speaks of."""
