@@ -312,7 +312,7 @@ class QueueUse(Account):
         return max(self._changed_in.get(row, 0), self._changed_everywhere)
 
     def version(self, queue: int) -> int:
-        """The same of a queue."""
+        """The same of a queue and of all below it; of TOP, and of what is in no queue, of all there are."""
         return self.version_in(self.book.row(queue))
 
     def of_queue(self, queue: int) -> Ints:

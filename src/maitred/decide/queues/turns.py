@@ -12,6 +12,7 @@ from functools import partial
 
 from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.nodes import Ints
+from maitred.cluster.queues.tree import TOP
 from maitred.cluster.queues.use import QueueUse
 from maitred.cluster.trial import Trial
 from maitred.decide.agenda import QueueBranch, Turn
@@ -32,8 +33,10 @@ class Waiter:
     account: int
     amounts: list[Ints]
     """What it would use on devices of each model."""
+    top: int
+    """The queue at the top of its branch,"""
     version: int = -1
-    """Of the queue at the top of its branch: as long as that is the same, nothing here has changed."""
+    """and at which version of that its turn is known: as long as it is the same, nothing here has changed."""
     _at: dict[int, Turn] = field(default_factory=dict)
 
     def stands(self, branches: tuple[QueueBranch, ...]) -> None:
@@ -54,6 +57,8 @@ class WaitingQueue:
     """Whoever waits in a queue, or in those below it."""
 
     queue: int
+    top: int
+    """The queue at the top of its branch: what that uses changes with all that its turns go by."""
     turns: list[Turn] = field(default_factory=list)
     below: dict[int, "WaitingQueue"] = field(default_factory=dict)
     firsts: list[tuple[Turn, int, int]] = field(default_factory=list)
@@ -62,8 +67,8 @@ class WaitingQueue:
     """Queues below that have another first turn by now."""
     version: int = 0
     first: "tuple[int, First] | None" = None
-    """Who was found to be the first in it, and at which version of what it uses; None if somebody has come
-    or gone since then."""
+    """Who was found to be the first in it, and at which version of that queue; None if somebody has come or
+    gone since then."""
 
 
 First = tuple[list[WaitingQueue], Waiter | None]
@@ -78,7 +83,7 @@ class QueueAgenda:
     ) -> None:
         """`ask_of` tells what somebody asks for in a turn; None for those that are in no queue."""
         self._branches = BranchTable(policy, ask_of, past)
-        self._top = WaitingQueue(OUTSIDE.queue)
+        self._top = WaitingQueue(TOP, TOP)
         self._added: list[Turn] = []
 
     def add(self, turn: Turn) -> None:
@@ -99,9 +104,11 @@ class QueueAgenda:
         return first.turn
 
     def _enter(self, turn: Turn, use: QueueUse) -> None:
-        place, path = self._top, list[WaitingQueue]()
-        for queue in self._branches.path(turn, use):
-            place = place.below.get(queue) or place.below.setdefault(queue, WaitingQueue(queue))
+        place, path, chain = self._top, list[WaitingQueue](), self._branches.enter(turn, use)
+        for queue in chain:
+            if queue not in place.below:
+                place.below[queue] = WaitingQueue(queue, chain[0])
+            place = place.below[queue]
             path.append(place)
         heapq.heappush(place.turns, turn)
         self._changed_on(path)
@@ -115,7 +122,7 @@ class QueueAgenda:
             above = place
 
     def _first(self, place: WaitingQueue, level: int, use: QueueUse) -> First:
-        version = use.version(place.queue)
+        version = use.version(place.top)
         if place.first is None or place.first[0] != version:
             place.first = version, self._found_first(place, level, use)
         return place.first[1]
@@ -157,28 +164,20 @@ class BranchTable:
         self._shares = dict[int, tuple[int, float]]()
         """By queue, and at which version of it."""
 
-    def path(self, turn: Turn, use: QueueUse) -> tuple[int, ...]:
-        """Its queue and those above, from the top down."""
-        ask = self._ask_of(turn)
-        if ask is None or ask.account == NO_ACCOUNT:
-            return (OUTSIDE.queue,)
-        return use.book.tree.chain[use.book.accounts[ask.account].queue]
+    def enter(self, turn: Turn, use: QueueUse) -> tuple[int, ...]:
+        """What somebody asks for counts as it is now. Returns the queue and those above, from the top down."""
+        account, amounts = asked(use, self._ask_of(turn), self._policy)
+        chain = _chain(account, use)
+        self._waiters[turn.number, turn.part] = Waiter(turn, account, amounts, chain[0])
+        return chain
 
     def of(self, turn: Turn, use: QueueUse) -> Waiter:
-        place = (turn.number, turn.part)
-        waiter = self._waiters.get(place)
-        if waiter is None:
-            waiter = self._waiters[place] = Waiter(turn, *asked(use, self._ask_of(turn), self._policy))
-        version = use.version(self._top_of(waiter.account, use))
+        waiter = self._waiters[turn.number, turn.part]
+        version = use.version(waiter.top)
         if waiter.version != version:
             waiter.version = version
             waiter.stands(branches_of(use, waiter.account, waiter.amounts, self._share_of(use)))
         return waiter
-
-    def _top_of(self, account: int, use: QueueUse) -> int:
-        if account == NO_ACCOUNT:
-            return OUTSIDE.queue
-        return use.book.tree.chain[use.book.accounts[account].queue][0]
 
     def _share_of(self, use: QueueUse) -> Callable[[int], float]:
         if "fair-share" not in order_rules(self._policy.order):
@@ -192,6 +191,13 @@ class BranchTable:
             share = use.share(queue) if self._past is None else self._past.share(use, queue)
             known = self._shares[queue] = version, share
         return known[1]
+
+
+def _chain(account: int, use: QueueUse) -> tuple[int, ...]:
+    """Its queue and those above, from the top down."""
+    if account == NO_ACCOUNT:
+        return (OUTSIDE.queue,)
+    return use.book.tree.chain[use.book.accounts[account].queue]
 
 
 def no_share(queue: int) -> float:
