@@ -87,6 +87,7 @@ class QueueBook:
         """How many rows there are by now."""
         self._account_of: dict[AccountKey, int] = {}
         self._row_of_user: dict[tuple[int, str], int] = {}
+        self._accounts_in: dict[int, list[int]] = {}
         self._not_lent: dict[tuple[int, ...], list[Limit]] = {}
 
     @property
@@ -147,7 +148,13 @@ class QueueBook:
         if known is None:
             known = self._account_of[key] = len(self.accounts)
             self.accounts.append(self._opened(*key))
+            for row in self.accounts[known].rows.tolist():
+                self._accounts_in.setdefault(row, []).append(known)
         return known
+
+    def accounts_in(self, row: int) -> list[int]:
+        """The numbers of those that count in a row, but for what is in no queue."""
+        return self._accounts_in.get(row, [])
 
     def _opened(self, queue: int, user: str, span: int, deadline: int | None) -> QueueAccount:
         chain = self.tree.chain[queue]
