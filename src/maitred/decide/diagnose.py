@@ -88,6 +88,8 @@ class Diagnosis:
         self._known: dict[tuple[Ask, Seating, Ahead], tuple[Blocker, ...]] = {}
         self._seated_nearest = dict[tuple[Ask, Lift], Assignment]()
         """By what is asked for, whatever the queue."""
+        self._unlimited = dict[Ask, bool]()
+        """Who fits now if no limits of queues hold."""
         self._affine = dict[tuple[int, ...], bool]()
         self._fits_with_room = set[Ask]()
         """Who fits once others have left, as was found out before."""
@@ -173,7 +175,7 @@ class Diagnosis:
             return self._beside_quota(unseated, own)
         # Limits forbid it whatever room there is; what else is in the way is what would be without them.
         free = replace(unseated, ask=replace(unseated.ask, account=NO_ACCOUNT))
-        if self._fits_without(frozenset(), free.ask, own):
+        if self._fits_but_for_limits(free.ask):
             return [LIFTED["Quota"](unseated)]
         rest = self._beside_quota(replace(free, nearest=self._nearest(free.ask)), own)
         return [in_company(unseated, "Quota", [one.category for one in rest]), *rest]
@@ -342,6 +344,13 @@ class Diagnosis:
         fitted = self._fits(pristine.on(well) if "Health" in lifted else pristine, ask, waiver)
         pristine.rollback(checkpoint)
         return fitted
+
+    def _fits_but_for_limits(self, ask: Ask) -> bool:
+        """`ask` is on no account, so the same for groups of all queues."""
+        alike = ask.unnamed()
+        if alike not in self._unlimited:
+            self._unlimited[alike] = self._fits_without(frozenset(), ask, ())
+        return self._unlimited[alike]
 
     def _fits(self, trial: Trial, ask: Ask, waiver: Waiver) -> bool:
         return bool(self._seats(trial, ask, waiver))

@@ -309,7 +309,8 @@ class QueueUse(Account):
 
     def version_in(self, row: int) -> int:
         """Equal numbers mean that nothing has changed in a row."""
-        return max(self._changed_in.get(row, 0), self._changed_everywhere)
+        own, every = self._changed_in.get(row, 0), self._changed_everywhere
+        return own if own > every else every
 
     def version(self, queue: int) -> int:
         """The same of a queue and of all below it; of TOP, and of what is in no queue, of all there are."""
@@ -337,3 +338,8 @@ class QueueUse(Account):
     def share(self, queue: int, more: Ints | int = 0) -> float:
         """The largest part that a queue has of anything that is limited, over its weight."""
         return self.book.share(queue, self.of_queue(queue) + more)
+
+    def shares(self) -> list[float]:
+        """The same of all queues at once."""
+        self._grow()
+        return self.book.shares_of(self.now if self.later is None else np.maximum(self.now, self.later))

@@ -266,10 +266,11 @@ def _excess_of(use: QueueUse, ask: Ask, model: int | None, count: int) -> Excess
 def _least_amounts(use: QueueUse, ask: Ask, model: int | None, count: int) -> Ints:
     """What so many members use at least of every kind. Where they may be on any model it counts as if their
     nodes said none: for limits that speak of all models."""
-    if not any(map(use.shared_by, ask.distinct)):
-        of_whom = (ask.shapes[0], min(count, len(ask.shapes))) if len(ask.distinct) == 1 else (ask.shapes, count)
-        return use.derived(("least", model, of_whom), lambda: _amounts_of_least(use, ask, model, count))
-    return _amounts_of_least(use, ask, model, count)
+    if any(map(use.shared_by, ask.distinct)):
+        return _amounts_of_least(use, ask, model, count)
+    shapes = ask.shapes if len(ask.distinct) > 1 else ask.distinct
+    key = ("least", shapes, model, min(count, len(ask.shapes)))
+    return use.derived(key, lambda: _amounts_of_least(use, ask, model, count))
 
 
 def _amounts_of_least(use: QueueUse, ask: Ask, model: int | None, count: int) -> Ints:

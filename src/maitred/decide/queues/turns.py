@@ -165,7 +165,7 @@ class BranchTable:
         """By queue, and at which version of it."""
 
     def enter(self, turn: Turn, use: QueueUse) -> tuple[int, ...]:
-        """What somebody asks for counts as it is now. Returns the queue and those above, from the top down."""
+        """Somebody, with what is asked for now. Returns the queue and those above, from the top down."""
         account, amounts = asked(use, self._ask_of(turn), self._policy)
         chain = _chain(account, use)
         self._waiters[turn.number, turn.part] = Waiter(turn, account, amounts, chain[0])
@@ -185,6 +185,8 @@ class BranchTable:
         return partial(self._share, use)
 
     def _share(self, use: QueueUse, queue: int) -> float:
+        if self._past is None and not self._shares:
+            self._shares = {one: (use.version(one), share) for one, share in enumerate(use.shares())}
         version = use.version(queue)
         known = self._shares.get(queue)
         if known is None or known[0] != version:
