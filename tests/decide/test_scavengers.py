@@ -6,6 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from maitred.cluster.queues.book import in_queues
+from maitred.cluster.trial import Trial
 from maitred.controllers.keeping import kept_as
 from maitred.decide.queues.budgets import with_scavengers
 from maitred.model.memory import LONGEST
@@ -13,7 +15,7 @@ from maitred.model.meta import Timestamp
 from maitred.model.spending import QueueSpending, Scavenger, SpendingMemory, spending_of
 from maitred.verify import verify
 from tests.oracle import builders as b
-from tests.support import NOON, Obj, decide
+from tests.support import NOON, Obj, decide, policy_of, snapshot_of
 
 NOW = msgspec.convert(NOON, Timestamp)
 RUNTIME: Obj = {"default": "2h"}
@@ -306,6 +308,16 @@ def test_nobody_is_less_entitled_because_of_them() -> None:
     pinned = asks("p", queue="other", where={"here": "yes"}, priority=50)
     assert evicted(judged([*objects, pinned], rules)) == []
     assert evicted(judged([*objects, asks("p", queue="other")], rules)) == [("g", "Budget")]
+
+
+def test_shares_are_of_what_is_paid_for() -> None:
+    """All at once, and one by one."""
+    rules = policy(16, cap=16)
+    objects = [b.node("n", gpu=16), asks("a", 4, node="n"), asks("g", 8, node="n"), remembered(("g", ["g"]))]
+    trial = Trial.of(in_queues(snapshot_of(objects, rules), policy_of(rules), None))
+    assert trial.queues is not None
+    shares = trial.queues.shares()
+    assert shares == [trial.queues.share(queue) for queue in range(len(shares))] == [0.25, 0.0, 0.0]
 
 
 # -- the checker ---------------------------------------------------------------------------------------

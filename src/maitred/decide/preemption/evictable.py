@@ -61,7 +61,9 @@ class EvictablePods:
         be hurried: they can be victims, and break with no other, as they count for no quorum any more."""
         self.stuck: Mask = stuck_pods(snapshot, now)
         self._below_known = dict[tuple[int, tuple[str, ...]], Mask]()
-        """Who may have to leave for groups of such a rank: many groups ask the same."""
+        """Who may have to leave for groups of such a rank: many groups ask the same;"""
+        self._any_below = dict[tuple[int, tuple[str, ...]], bool]()
+        """whether there is anybody."""
 
     def _by_pod(self, groups: Ints, otherwise: Ints) -> Ints:
         """What the group of each pod has; for lone pods, what they have themselves."""
@@ -86,9 +88,13 @@ class EvictablePods:
         return np.zeros(len(self.bound.node), dtype=np.bool_) if book is None else book.scavenges
 
     @cached_property
+    def anybody_scavenges(self) -> bool:
+        return bool(self.scavenges.any())
+
+    @cached_property
     def rank(self) -> Ints:
         """What they are compared by as victims: who does not pay is below all who do."""
-        if not self.scavenges.any():
+        if not self.anybody_scavenges:
             return self.priority
         return np.where(self.scavenges, np.maximum(self.priority, LEAST_PRIORITY) - UNPAID, self.priority)
 
@@ -403,6 +409,12 @@ class EvictablePods:
         if (priority, schedulers) not in self._below_known:
             self._below_known[priority, schedulers] = self._lesser(priority, schedulers)
         return self._below_known[priority, schedulers]
+
+    def any_below(self, priority: int, schedulers: tuple[str, ...]) -> bool:
+        """Whether there are any."""
+        if (priority, schedulers) not in self._any_below:
+            self._any_below[priority, schedulers] = bool(self.below(priority, schedulers).any())
+        return self._any_below[priority, schedulers]
 
     def _lesser(self, priority: int, schedulers: tuple[str, ...]) -> Mask:
         lower: Mask = self.movable & (self.priority < priority)

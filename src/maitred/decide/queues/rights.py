@@ -36,9 +36,11 @@ class Yielding:
 
 
 def by_priority(evictable: EvictablePods, priority: int, schedulers: tuple[str, ...]) -> Yielding:
-    return Yielding(
-        evictable.below(priority, schedulers), evictable.protected_until, lambda pod: ("Preemption", "")
-    )
+    return Yielding(evictable.below(priority, schedulers), evictable.protected_until, _preempted)
+
+
+def _preempted(pod: int) -> tuple[EvictionCause, str]:
+    return "Preemption", ""
 
 
 class QueueRights:
@@ -54,13 +56,17 @@ class QueueRights:
         lower = evictable.below(rank.priority, schedulers)
         if not self.by_rank:
             lower = np.zeros_like(lower)
-        unpaid = evictable.scavenges & evictable.removable(schedulers)
+        unpaid = evictable.scavenges
+        if evictable.anybody_scavenges:
+            unpaid = unpaid & evictable.removable(schedulers)
         if account == NO_ACCOUNT:
             # What an entitled group has is taken by no one who has no right to it.
             until = np.where(unpaid, 0, evictable.protected_until)
             return Yielding(lower | unpaid, until, self._rule(np.zeros_like(lower), (), ()))
         own = self.use.book.accounts[account].queue
         chain, borrows = self.tree.chain[own], self.use.borrows(account, amounts)
+        if not self._might_yield(rank, schedulers, borrows):
+            return Yielding(np.zeros_like(lower), evictable.protected_until, _preempted)
         preempted: Mask = lower & ((standings.account == NO_ACCOUNT) | (standings.queue == own))
         parting = standings.parting_from(own)
         reclaimed = np.zeros_like(lower)
@@ -78,6 +84,16 @@ class QueueRights:
         until = np.where(reclaimed, standings.lent_until, evictable.protected_until)
         until = np.where(unpaid, 0, until)
         return Yielding(preempted | reclaimed | unpaid, until, self._rule(reclaimed, chain, borrows))
+
+    def _might_yield(self, rank: Rank, schedulers: tuple[str, ...], borrows: tuple[bool, ...]) -> bool:
+        """Whether it is worth while to look at every pod: for most who wait nobody yields, which is known
+        sooner."""
+        if self.by_rank and self.evictable.any_below(rank.priority, schedulers):
+            return True
+        if self.evictable.anybody_scavenges:
+            return True
+        reclaims = (self.policy.fair_share.reclaim or not own_borrows for own_borrows in borrows)
+        return any(there and may for there, may in zip(self.standings.borrowed_at, reclaims, strict=False))
 
     def _has_more(self, own: int, others: Ints, more: Ints) -> Mask:
         """Which of some queues, one of each pod, have more than one queue would have. Were equal shares

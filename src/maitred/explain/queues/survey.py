@@ -74,7 +74,7 @@ class QueueSurvey:
 
     def _paid(self, queue: int) -> Ints:
         """What it has, without those who do not pay, as turns compare it."""
-        free = self.book.row_of_scavengers(queue)
+        free = self.book.rows_of_scavengers.get(queue)
         used: Ints = self.used[self.book.row(queue)]
         return used if free is None else used - self.used[free]
 
