@@ -82,7 +82,7 @@ class StartingPoint:
     def _group(self, view: GroupView) -> ForecastGroup | None:
         """None for who may not start yet, or is another scheduler's."""
         key, scheduler = view.group.key, self.situation.scheduler
-        screening = screen(view, self.snapshot, self.context)
+        screening = screen(view, self.snapshot, self.context, self.situation.now)
         if screening.problems or screening.obstacles or scheduler not in (None, *view.pending_schedulers):
             return None
         turn = first_turn(
