@@ -74,7 +74,8 @@ def test_until_its_latest_start_it_counts() -> None:
 def test_nobody_leaves_for_a_deadline() -> None:
     runs = plain("a", node="n1")
     plan = decide([node("n1", cpu=1), runs, due("b", "13:30")], BY_DEADLINE)
-    assert not plan["evictions"] and not plan["nominations"]
+    assert not plan["evictions"]
+    assert not plan["nominations"]
 
 
 def test_the_rule_has_its_place_among_queues() -> None:
@@ -150,14 +151,15 @@ def test_what_counts_for_nothing_is_told() -> None:
     assert "set maitred.dev/expected-runtime" in warned(due("a", "15:00", runs=None))
     unread = warned(pod("a", 1, annotations={NOT_BEFORE: "tomorrow"}))
     assert unread == (
-        "group default/a: maitred.dev/not-before: 'tomorrow' is not a time such as 2026-03-01T12:00:00Z; so it "
-        "counts for nothing"
+        "group default/a: maitred.dev/not-before: 'tomorrow' is not a time such as 2026-03-01T12:00:00Z; so "
+        "it counts for nothing"
     )
 
 
 def test_who_sits_is_not_due_any_more() -> None:
     plan = decide([node("n1", cpu=1), due("a", "15:00")])
-    assert seated(plan) == ["a"] and not plan["due"]
+    assert seated(plan) == ["a"]
+    assert not plan["due"]
 
 
 # -- not before --------------------------------------------------------------------------------------------
@@ -181,7 +183,8 @@ def test_it_keeps_nothing_from_others() -> None:
     waits = held("a", "2026-01-31T13:00:00Z", priority=9, created=1)
     assert seated(decide([node("n1", cpu=1), waits, plain("b", priority=0)])) == ["b"]
     plan = decide([node("n1", cpu=1), waits, plain("b", priority=0, node="n1")])
-    assert not plan["evictions"] and not plan["nominations"]
+    assert not plan["evictions"]
+    assert not plan["nominations"]
 
 
 def test_a_gang_waits_for_the_last_of_its_members() -> None:
@@ -189,7 +192,8 @@ def test_a_gang_waits_for_the_last_of_its_members() -> None:
     group = {"maitred.dev/group": "g", "maitred.dev/min-count": "2"}
     members = [pod(f"g-{n}", 1, annotations=one, labels=group) for n, one in enumerate(marks)]
     plan = decide([node("n1", cpu=4), *members])
-    assert not seated(plan) and plan["wakeAt"] == "2026-01-31T14:00:00Z"
+    assert not seated(plan)
+    assert plan["wakeAt"] == "2026-01-31T14:00:00Z"
 
 
 def test_what_comes_behind_it_is_told() -> None:

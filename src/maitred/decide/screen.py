@@ -44,6 +44,11 @@ def screen(view: GroupView, snapshot: Snapshot, context: Context, now: datetime)
     return Screening(rank, problems, obstacles)
 
 
+def waits_for_time_alone(obstacles: Sequence[Blocker]) -> bool:
+    """Whether nothing but its own time keeps a group from being tried; also where nothing does."""
+    return all("notBefore" in one.detail for one in obstacles)
+
+
 def invalid_blocker(problem: str) -> Blocker:
     return Blocker("Request", problem, {"problem": problem})
 

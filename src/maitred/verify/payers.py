@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from .conventions import BY_TITLE
 from .fields import Doc
+from .groups import chain_above, parent_of
 from .membership import owners_of
 from .objects import Cluster
 from .owners import meta_marks
@@ -51,6 +52,9 @@ def places_of(pod: Pod, group: str, cluster: Cluster) -> Iterator[Labels]:
     key = f"{pod.namespace}/{pod.group_name}" if pod.group_name else group
     if pod.group_name and key in cluster.pod_groups:
         yield meta_marks(cluster.pod_groups[key])
+        above = parent_of(key, cluster.pod_groups[key].doc("spec"))
+        for composite in chain_above(cluster, above):
+            yield meta_marks(cluster.composites[composite])
     for title in ("Volcano", "KAI"):
         doc = cluster.foreign_groups.get(BY_TITLE[title].group, {}).get(group)
         if doc is not None:
