@@ -40,7 +40,7 @@ def due_of_waiting(
         known = estimate is not None and estimate.likely is not None
         outlook = "it is expected to" if known else "it is not known whether it will"
         return with_words(answer, False if known else None, f"{must}; {outlook}")
-    saved = "".join(f"; to save it, {one.change}" for one in remedies[:1])
+    saved = "".join(f"; to save it, {one.change}" for one in remedies[: 0 if certain.at_risk else 1])
     return with_words(answer, True, f"{must}; at risk: {late}{saved}")
 
 

@@ -24,8 +24,8 @@ KEYS = frozenset(
     | {leaderworkerset.SET_NAME, leaderworkerset.GROUP_INDEX, leaderworkerset.WORKER_INDEX}
     | {jobset.EXCLUSIVE_TOPOLOGY, QUEUE, USER, DEVICE_MODELS, *LIMIT_MARKS, *TIMING_MARKS}
 )
-"""Every label or annotation of a pod that says something of its group, of who pays, or of when it runs and how
-long."""
+"""Every label or annotation of a pod that says something of its group, of who pays, or of when it runs, and
+how long."""
 
 
 class SetPlace(NamedTuple):
