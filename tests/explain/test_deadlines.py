@@ -133,3 +133,11 @@ def test_a_plan_says_whether_it_would_be_done(deadline: str, words: str) -> None
     assert proposal.due.endswith(words)
     (proposal,) = plan(objects[:1], waits(deadline=deadline)).proposals
     assert proposal.due.endswith("it would be done about 2026-01-31T13:00:00Z, in time")
+
+
+def test_to_take_the_mark_out_is_a_remedy_that_was_tried() -> None:
+    waiting = waits(not_before=today("15:00"))
+    answer = asked(waiting)
+    assert [one.detail for one in answer.remedies] == [{"kind": "notBefore"}]
+    assert answer.remedies[0].change == "take out maitred.dev/not-before"
+    assert not [one for one in asked(runner("r", 14), waiting).remedies if one.detail["kind"] == "notBefore"]
