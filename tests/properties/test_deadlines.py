@@ -1,5 +1,5 @@
-"""Deadlines, and times before which nothing starts, over small random clusters: the order is that of an oracle
-in plain Python, a lie gains nothing, nothing starts early, and time alone starts what waits for it."""
+"""Deadlines, and times before which nothing starts, over small random clusters: the order is that of a plain
+oracle, a lie gains nothing, nothing starts early, and time alone starts what waits for it."""
 
 import copy
 import math
