@@ -23,7 +23,7 @@ import msgspec
 from maitred.model.duration import FORM, LONGEST, milliseconds
 from maitred.model.job import JOB_CONTROLLER, SYSTEM_NAMESPACES, Job
 from maitred.model.meta import CUT_TO, Lean, MarkSaid, ObjectMeta, own_mark
-from maitred.model.timing import UNTIMED, Timing, common_timing, timing_of
+from maitred.model.timing import UNTIMED, WantedTimes, common_timing, timing_of
 
 EXPECTED_RUNTIME, MAX_RUNTIME = "maitred.dev/expected-runtime", "maitred.dev/max-runtime"
 KUEUE_LIMIT, SLINKY_LIMIT = "kueue.x-k8s.io/max-exec-time-seconds", "slurmjob.slinky.slurm.net/timelimit"
@@ -52,7 +52,7 @@ class Stay(Lean, frozen=True):
     """The deadline of its Job could be set so that the group ends with its limit."""
     unread: str = ""
     """A limit that cannot be read: which, and what is wrong with it."""
-    timing: Timing = UNTIMED
+    timing: WantedTimes = UNTIMED
 
 
 NO_STAY = Stay()

@@ -14,7 +14,7 @@ DEADLINE, NOT_BEFORE = "maitred.dev/deadline", "maitred.dev/not-before"
 TIMING_MARKS = (DEADLINE, NOT_BEFORE)
 
 
-class Timing(Lean, frozen=True):
+class WantedTimes(Lean, frozen=True):
     """In milliseconds since 1970; None for what is not said."""
 
     deadline: int | None = None
@@ -25,10 +25,10 @@ class Timing(Lean, frozen=True):
     """Marks that cannot be read, and what is wrong with each."""
 
 
-UNTIMED = Timing()
+UNTIMED = WantedTimes()
 
 
-def timing_of(places: Sequence[Sequence[MarkSaid]]) -> Timing:
+def timing_of(places: Sequence[Sequence[MarkSaid]]) -> WantedTimes:
     """`places`: what is said at each, the nearest to the pod first."""
     found, unread = dict[str, int](), list[str]()
     for one in (one for place in places for one in place):
@@ -39,15 +39,15 @@ def timing_of(places: Sequence[Sequence[MarkSaid]]) -> Timing:
             found.setdefault(one.key, read)
     if not found and not unread:
         return UNTIMED
-    return Timing(found.get(DEADLINE), found.get(NOT_BEFORE), tuple(dict.fromkeys(unread)))
+    return WantedTimes(found.get(DEADLINE), found.get(NOT_BEFORE), tuple(dict.fromkeys(unread)))
 
 
-def common_timing(timings: Collection[Timing]) -> Timing:
+def common_timing(timings: Collection[WantedTimes]) -> WantedTimes:
     """Of members: the first of their deadlines, and the last of the times before which they may not start.
     Those that say nothing go along."""
     if len(timings) <= 1:
         return next(iter(timings), UNTIMED)
-    return Timing(
+    return WantedTimes(
         min((one.deadline for one in timings if one.deadline is not None), default=None),
         max((one.not_before for one in timings if one.not_before is not None), default=None),
         tuple(sorted({problem for one in timings for problem in one.unread})),

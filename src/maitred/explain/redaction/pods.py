@@ -16,7 +16,7 @@ from maitred.model.protection import FIELDS, Protection
 from maitred.model.queues import QUEUE, Payer
 from maitred.model.runtime import LIMIT_MARKS, NO_STAY, Runtime, Stay
 from maitred.model.selector import Labels, LabelSelector, Requirement, Selector, selector_of
-from maitred.model.timing import Timing
+from maitred.model.timing import WantedTimes
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -224,7 +224,7 @@ def stay(said: Stay) -> Stay:
     key = said.key if said.key in LIMIT_MARKS else ""
     timing = said.timing
     if timing.unread:
-        timing = Timing(timing.deadline, timing.not_before, (MARK,))
+        timing = WantedTimes(timing.deadline, timing.not_before, (MARK,))
     return Stay(said.asked, key, said.deadline, said.endable, said.unread and MARK, timing)
 
 
