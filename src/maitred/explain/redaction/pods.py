@@ -222,9 +222,8 @@ def stay(said: Stay) -> Stay:
     if said is NO_STAY:
         return NO_STAY
     key = said.key if said.key in LIMIT_MARKS else ""
-    timing = said.timing
-    if timing.unread:
-        timing = WantedTimes(timing.deadline, timing.not_before, (MARK,))
+    wanted = said.timing
+    timing = WantedTimes(wanted.deadline, wanted.not_before, (MARK,) if wanted.unread else ())
     return Stay(said.asked, key, said.deadline, said.endable, said.unread and MARK, timing)
 
 
