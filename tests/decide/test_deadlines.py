@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.decide.reading import entry, seated, verdict
-from tests.oracle.builders import Obj, job, node, owner_object, pod, pods, priority_class
+from tests.oracle.builders import Obj, job, node, owner_object, pod, pod_group, pods, priority_class
 from tests.support import decide
 
 BY_DEADLINE: Obj = {"order": ["priority", "fair-share", "deadline", "age", "name"]}
@@ -106,6 +106,16 @@ def test_the_nearest_to_the_pods_counts() -> None:
     assert (one["deadline"], one["latestStart"], one["said"]) == (sooner, "2026-01-31T14:00:00Z", EXPECTED)
     (one, _) = decide(of_job({DEADLINE: sooner}, {DEADLINE: later, **run}))["due"]
     assert one["deadline"] == later
+
+
+def test_a_pod_group_and_the_owner_of_a_job_may_say_it() -> None:
+    marks = {NOT_BEFORE: "2026-01-31T13:00:00Z"}
+    group = pod_group("g", 1)
+    group["metadata"]["annotations"] = marks
+    assert not seated(decide([node("n1", cpu=4), group, pod("a", 1, group="g")]))
+    above = owner_object("jobset.x-k8s.io/v1alpha2", "JobSet", "s", "default", {}, annotations=marks)
+    made = owner_object("batch/v1", "Job", "j", "default", job("j", 1)["spec"], owner="JobSet/s")
+    assert not seated(decide([node("n1", cpu=4), above, made, pod("j-0", 1, owner="Job/j")]))
 
 
 def test_an_enforced_limit_is_the_run_time() -> None:
