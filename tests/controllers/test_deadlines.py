@@ -1,4 +1,4 @@
-"""Who is told that a deadline cannot be kept any more: once for each deadline. As long as the group waits it is
+"""Who is told that a deadline cannot be kept any more: once for each deadline. While the group waits it is
 counted."""
 
 import asyncio
