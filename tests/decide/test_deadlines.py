@@ -1,9 +1,11 @@
 """Deadlines and times before which nothing starts: who goes first, who is held back, and who is told what."""
 
+from datetime import datetime
 from typing import Any
 
 import pytest
 
+from maitred.verify import verify
 from tests.decide.reading import entry, seated, verdict
 from tests.oracle.builders import Obj, job, node, owner_object, pod, pod_group, pods, priority_class
 from tests.support import decide
@@ -116,6 +118,20 @@ def test_a_pod_group_and_the_owner_of_a_job_may_say_it() -> None:
     above = owner_object("jobset.x-k8s.io/v1alpha2", "JobSet", "s", "default", {}, annotations=marks)
     made = owner_object("batch/v1", "Job", "j", "default", job("j", 1)["spec"], owner="JobSet/s")
     assert not seated(decide([node("n1", cpu=4), above, made, pod("j-0", 1, owner="Job/j")]))
+
+
+def test_the_checker_reads_what_others_call_a_group() -> None:
+    named = {"scheduling.x-k8s.io/pod-group": "g"}
+    about = {"name": "g", "namespace": "default", "annotations": {NOT_BEFORE: "2026-01-31T13:00:00Z"}}
+    group = {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup", "metadata": about}
+    objects = [node("n1", cpu=4), {**group, "spec": {"minMember": 1}}, pod("a", 1, labels=named)]
+    plan, now = decide(objects), datetime.fromisoformat(NOW)
+    assert not seated(plan)
+    assert verify(objects, plan, now=now) == []
+    del about["annotations"]
+    early = decide(objects)
+    about["annotations"] = {NOT_BEFORE: "2026-01-31T13:00:00Z"}
+    assert [breach.law for breach in verify(objects, early, now=now)] == [3]
 
 
 def test_an_enforced_limit_is_the_run_time() -> None:
