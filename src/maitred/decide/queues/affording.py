@@ -49,21 +49,22 @@ def pays_by_price(use: QueueUse, account: int) -> bool:
     return bool((use.balances.units[rows] == MONEY).any())
 
 
-def first_overspend(use: QueueUse, account: int, rates: Floats) -> Overspend | None:
+def first_overspend(use: QueueUse, account: int, rates: Floats, promised: bool = False) -> Overspend | None:
     """The first budget that cannot pay for what costs so much by the hour, in each unit: that of its own
-    queue, or one above."""
+    queue, or one above. What places cost that were promised is nothing that keeps anybody from taking them:
+    who had to leave for them would have left in vain."""
     if not is_paid_for(use, account) or not rates.any():
         return None
-    return next(_overspends(use, account, rates), None)
+    return next(_overspends(use, account, rates, promised), None)
 
 
-def _overspends(use: QueueUse, account: int, rates: Floats) -> Iterator[Overspend]:
+def _overspends(use: QueueUse, account: int, rates: Floats, promised: bool) -> Iterator[Overspend]:
     balances = use.balances
     assert balances is not None, "only where there are budgets"
     rows, costs = use.costs(account, rates)
     committed = balances.committed[rows] + use.committed[rows]
     spent = np.zeros_like(committed)
-    spent[:, 0] = balances.spent[rows]
+    spent[:, 0] = balances.spent[rows] - (balances.idle[rows] if promised else 0.0)
     left = balances.amounts[rows][:, None] - spent - committed
     for place in range(len(rows) - 1, -1, -1):
         for period in np.flatnonzero((costs[place] > 0) & (costs[place] > left[place] + TOLERANCE)).tolist():

@@ -14,6 +14,7 @@ from maitred.decide.preemption.evictable import EvictablePods
 from maitred.decide.queues.budgets import unit_words
 from maitred.decide.queues.standings import Standings
 from maitred.explain.queues.answer import BudgetState, ClusterAmounts, QueueAmounts, Queues, QueueState
+from maitred.explain.queues.lending import lent
 from maitred.explain.situation import Situation
 from maitred.model.quantity import text
 from maitred.model.queues import EVERY_MODEL
@@ -129,9 +130,9 @@ class QueueSurvey:
             guarantee,
             first_said(one.cap for one in bounds),
             first_said(one.per_user for one in bounds),
-            None if guarantee is None else max(0, guarantee - used - int(self.free[kinds].sum())),
+            None if guarantee is None else lent(guarantee, used, int(self.free[kinds].sum())),
         )
-        stated, cap, per_user, lent = (one if one is None else text(about.resource, one) for one in sizes)
+        stated, cap, per_user, given = (one if one is None else text(about.resource, one) for one in sizes)
         return QueueAmounts(
             resource=about.resource,
             model=about.model,
@@ -140,7 +141,7 @@ class QueueSurvey:
             per_user=per_user,
             used=text(about.resource, used),
             borrowed=text(about.resource, int(self._borrowed[queue][kinds].sum())),
-            lent=lent,
+            lent=given,
             waiting=waiting,
         )
 
