@@ -21,7 +21,7 @@ def in_its_way(outset: StartingPoint, key: str) -> Mask:
     snapshot, policy, tenants = outset.snapshot, outset.policy, outset.tenants
     asked = {
         resource
-        for group in (*outset.waiting, *(seating.group for seating in outset.seatings))
+        for group in outset.groups
         if group.key == key
         for shape in group.ask.distinct
         for resource, _ in snapshot.needs[snapshot.shapes[shape].needs].requests

@@ -160,7 +160,7 @@ class Rehearsal:
         ]
         numbers, turns, late = [number for number, _ in decided], list[Turn](), list[Turn]()
         for group, (_, view) in zip(self.cycle.groups, decided, strict=True):
-            screening = screen(view, self.snapshot, self.context)
+            screening = screen(view, self.snapshot, self.context, self.now)
             if not screening.problems:
                 (late if screening.obstacles else turns).append(self.cycle.turn_of(group))
         turns.sort()

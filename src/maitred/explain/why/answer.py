@@ -168,6 +168,20 @@ class EndAnswer(Record, frozen=True):
     words: str
 
 
+class DueAnswer(Record, frozen=True):
+    """When it must be done, and whether it will be."""
+
+    deadline: str
+    runs_for: str | None = None
+    said: str = ""
+    """By whose word it takes so long."""
+    latest_start: str | None = None
+    """Of a group that waits: when it must have started; null if it is not known how long it takes."""
+    at_risk: bool | None = None
+    """Whether it will be late, as far as anybody can say; null if nobody can."""
+    words: str = ""
+
+
 class LevelCrossings(Record, frozen=True):
     level: str
     crossing: int
@@ -224,6 +238,8 @@ class Why(Record, frozen=True):
     """Who has lifted it past the turn and the limits of its queue, if anybody has."""
     ends: EndAnswer | None = None
     """Of a group that has its places; null if nobody says when it ends."""
+    due: DueAnswer | None = None
+    """Null if it has no deadline."""
     notes: tuple[str, ...] = ()
     """What could not be known, and what else is to be said."""
 

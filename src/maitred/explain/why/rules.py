@@ -68,6 +68,14 @@ WORDS: Mapping[Rule, Words] = {
         lambda turn: f"{turn.share:.3g}",
         "its queue has less, by its weight ({mine}, the other {theirs})",
     ),
+    "deadline": Words(
+        "by their deadlines",
+        "deadline",
+        lambda turn: (
+            moment(int(turn.deadline // 1000)) if math.isfinite(turn.deadline) else "none that counts"
+        ),
+        "it must be done earlier ({mine}, the other {theirs})",
+    ),
     "measure": Words(
         "by the policy's order",
         "measure",

@@ -59,6 +59,8 @@ def facts(answer: Why) -> Iterator[Sequence[Cell]]:
         yield "Progress", ready_words(answer.progress)
     if answer.ends is not None:
         yield "End", answer.ends.words
+    if answer.due is not None:
+        yield "Deadline", Text(answer.due.words, "red" if answer.due.at_risk else "")
     if answer.waited is not None:
         yield "Waiting", waited_words(answer.waited)
     if answer.queue is not None and answer.state in ("Waiting", "Suspended"):
