@@ -52,14 +52,14 @@ def pays_by_price(use: QueueUse, account: int) -> bool:
 def first_overspend(use: QueueUse, account: int, rates: Floats) -> Overspend | None:
     """The first budget that cannot pay for what costs so much by the hour, in each unit: that of its own
     queue, or one above."""
-    if not is_paid_for(use, account) or not rates.any():
-        return None
-    return next(_overspends(use, account, rates), None)
+    return next(overspends(use, account, rates), None)
 
 
-def _overspends(use: QueueUse, account: int, rates: Floats) -> Iterator[Overspend]:
+def overspends(use: QueueUse, account: int, rates: Floats) -> Iterator[Overspend]:
+    """Of all these budgets, and of every period into which it would run."""
     balances = use.balances
-    assert balances is not None, "only where there are budgets"
+    if balances is None or not is_paid_for(use, account) or not rates.any():
+        return
     rows, costs = use.costs(account, rates)
     committed = balances.committed[rows] + use.committed[rows]
     spent = np.zeros_like(committed)

@@ -93,8 +93,8 @@ class QueueRoom(Record, frozen=True):
     room: int
     """The largest by room alone."""
     limit: str
-    """The first limit or budget that a larger gang would exceed, whatever room there is: its kind and whose it
-    is. Empty where none is in the way before the whole cluster is full."""
+    """The first limit or budget that a larger gang would exceed, whatever room there is: its kind and whose
+    it is. Empty where none is in the way before the whole cluster is full."""
 
 
 # -- fragmentation -----------------------------------------------------------------------------------------

@@ -9,8 +9,8 @@
 - Tainted: nobody who waits for such devices tolerates a taint of the node. Where nobody waits, those count
   who have some;
 - Stranded: the node has too little of something else for any pod that asks for such devices;
-- Quota, Budget: a limit, or a budget, of their queue is what keeps groups waiting that could use such a device on
-  that node: as many as these ask for;
+- Quota, Budget: a limit, or a budget, of their queue is what keeps groups waiting that could use such a
+  device on that node: as many as these ask for;
 - Fragmented: groups that wait for room could use such a device on that node, but too few are left together;
 - Free: nobody who waits asks for them.
 """

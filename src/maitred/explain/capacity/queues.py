@@ -1,9 +1,9 @@
-"""What each queue may still start: the largest gang of every shape, by room, by the limits of the queue, and by
-what its budgets can pay for.
+"""What each queue may still start: the largest gang of every shape, by room, by the limits of the queue, and
+by what its budgets can pay for.
 
-It is that of a user who has nothing yet, once all is bound that is bound now, and it runs for as long as groups
-of the queue do that ask for no other run-time limit. What others would have to give back is not counted:
-`maitred plan` tells for one gang who would leave for it.
+It is that of a user who has nothing yet, once all is bound that is bound now, and it runs for as long as
+groups of the queue do that ask for no other run-time limit. What others would have to give back is not
+counted: `maitred plan` tells for one gang who would leave for it.
 """
 
 from collections.abc import Collection
@@ -108,9 +108,11 @@ def _on(choice: ModelChoice, copies: Ints) -> int:
     return int((copies if choice.nodes is None else copies[choice.nodes]).sum())
 
 
-def _allowed(use: QueueUse, gang: Ask, choice: ModelChoice, most: int) -> tuple[int, Excess | Overspend | None]:
-    """How many members no limit forbids and all budgets pay for, of those for which an empty cluster has room;
-    and what is in the way of the next."""
+def _allowed(
+    use: QueueUse, gang: Ask, choice: ModelChoice, most: int
+) -> tuple[int, Excess | Overspend | None]:
+    """How many members no limit forbids and all budgets pay for, of those for which an empty cluster has
+    room; and what is in the way of the next."""
     one = np.zeros((len(use.book.tree.resources), len(use.book.models)), dtype=np.int64)
     one[:, choice.model or 0] = use.amounts_of(gang.shapes[0])
     rates = least_rates(use, gang, choice.model, 1)

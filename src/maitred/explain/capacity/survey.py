@@ -73,7 +73,7 @@ class Survey:
     @cached_property
     def kept_back(self) -> Mapping[Hashable, Blocker]:
         """Of kinds of groups that wait for a limit or a budget of their queue first of all: what it is. Room
-        would not help them. Of kinds that are too many to look at, room is what they are taken to wait for."""
+        would not help them. Where they are too many to look at, it is taken to be room."""
         found, seen = dict[Hashable, Blocker](), set[Hashable]()
         if self.snapshot.book is None:
             return found

@@ -1,10 +1,10 @@
 """Queues as a tree with numbers, for people."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.text import Text
 
-from maitred.explain.queues.answer import BudgetState, QueueAmounts, Queues, QueueState
+from maitred.explain.queues.answer import BudgetState, LiftedGroup, QueueAmounts, Queues, QueueState
 from maitred.explain.tables import Cell, aligned, header
 from maitred.model.queues import EVERY_MODEL
 from maitred.model.words import counted
@@ -21,6 +21,7 @@ TITLES = (
     "WAITING",
 )
 BUDGET_TITLES = ("BUDGET OF", "A PERIOD", "SPENT", "COMMITTED", "LEFT", "UNTIL")
+LIFTED_TITLES = ("LIFTED PAST", "GROUP", "UNTIL", "BY", "REASON")
 NOTHING = "-"
 
 
@@ -28,16 +29,22 @@ def queue_lines(found: Queues, width: int | None = None) -> Iterator[Text]:
     if found.queues:
         depths = depths_of(found.queues)
         rows = [row for one in found.queues for row in queue_rows(one, depths[one.queue])]
-        yield from aligned([header(*TITLES), *rows], width)
-        yield Text()
         budgets = [budget_row(one.queue, one.budget) for one in found.queues if one.budget is not None]
-        if budgets:
-            yield from aligned([header(*BUDGET_TITLES), *budgets], width)
-            yield Text()
-    elif not found.elsewhere:
+        lifted = [lifted_row(one.queue, group) for one in found.queues for group in one.lifted]
+        titled = ((TITLES, rows), (BUDGET_TITLES, budgets), (LIFTED_TITLES, lifted))
+        parts: list[Iterable[Text]] = [
+            aligned([header(*titles), *some], width) for titles, some in titled if some
+        ]
+    elif found.elsewhere:
+        parts = []
+    else:
         yield Text("The policy has no queues: no group is limited by them.")
         return
-    yield from map(Text, remarks(found))
+    said = list(map(Text, remarks(found)))
+    for number, part in enumerate([*parts, *([said] if said else [])]):
+        if number:
+            yield Text()
+        yield from part
 
 
 def depths_of(queues: Sequence[QueueState]) -> Mapping[str, int]:
@@ -82,6 +89,10 @@ def budget_row(queue: str, budget: BudgetState) -> Sequence[Cell]:
         Text(f"{budget.left:g}", "" if budget.left else "yellow"),
         budget.until,
     )
+
+
+def lifted_row(queue: str, lifted: LiftedGroup) -> Sequence[Cell]:
+    return queue, lifted.group, lifted.until, lifted.by, lifted.reason
 
 
 def remarks(found: Queues) -> Iterator[str]:
