@@ -144,7 +144,9 @@ HUGE = inside("c", gang("huge", 3))
         ([*POOR, *HUGE], {("Budget", "a"): 3, ("Fragmented", ""): 13}),
     ],
 )
-def test_devices_are_idle_for_the_first_blocker_of_those_who_want_them(waiting: list[Obj], told: Obj) -> None:
+def test_devices_are_idle_for_the_first_blocker_of_those_who_want_them(
+    waiting: list[Obj], told: dict[tuple[str, str], int]
+) -> None:
     found = asked([*nodes(2), *waiting], paid("a", 4), queue("b", cap=5), queue("c"))
     assert idle(found) == told
 

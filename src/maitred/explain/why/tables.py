@@ -59,6 +59,8 @@ def facts(answer: Why) -> Iterator[Sequence[Cell]]:
         yield "Progress", ready_words(answer.progress)
     if answer.ends is not None:
         yield "End", answer.ends.words
+    if answer.yields is not None:
+        yield answer.yields.cause or "Reclaim", answer.yields.words
     if answer.waited is not None:
         yield "Waiting", waited_words(answer.waited)
     if answer.queue is not None and answer.state in ("Waiting", "Suspended"):
@@ -134,7 +136,10 @@ def override_words(override: OverrideNote) -> str:
 
 
 def preemption_rows(preemption: PreemptionAnswer) -> Iterator[Sequence[Cell]]:
-    yield "Preemption", preemption.words if preemption.allowed else f"none: {preemption.words}"
+    title = preemption.cause or "Preemption"
+    yield title, preemption.words if preemption.allowed else f"none: {preemption.words}"
+    if preemption.cause == "Reclaim":
+        yield "", preemption.rule
     if preemption.toll is not None:
         yield "", toll_words(preemption.toll)
     if preemption.nodes:
@@ -237,7 +242,7 @@ def comparison_lines(answer: Comparison, width: int | None = None) -> Iterator[T
     if answer.without_other:
         stands.append((f"without {answer.other}", answer.without_other))
     if answer.preemption:
-        stands.append(("Preemption", answer.preemption))
+        stands.append((answer.cause or "Preemption", answer.preemption))
     yield from aligned(stands, width)
 
 
