@@ -143,3 +143,21 @@ def test_those_who_come_later_and_would_wait_are_named() -> None:
     (remedy,) = limits([*SCENE, *later], queue("a", cap=8), queue("b"))
     assert remedy["detail"]["instead"] == ["default/later"]
     assert remedy["change"].endswith("; then default/later would wait")
+
+
+def test_large_numbers_are_written_for_people() -> None:
+    scene = [
+        *nodes(160),
+        *inside("a", gang("busy", 2, on="n0 n1", ran=1, gpu=8)),
+        *inside("a", gang("crew", 150, gpu=8)),
+    ]
+    rich = {**queue("a", cap=1100), "budget": {"deviceHours": 1500}, "runtime": {"default": "4h"}}
+    assert changes(scene, rich) == [
+        "raise the cap of queue a from 1,100 to 1,216 nvidia.com/gpu, and the budget of queue a from 1,500 "
+        "to 4,864 device-hours a month, at least until 2026-02-01T00:00:00Z"
+    ]
+    answer = why_of(scene, "default/crew", policy={"queues": [rich]})
+    assert answer.blockers[0].message.startswith(
+        "it would fit, but queue a may have 1,100 nvidia.com/gpu and has 16, and the group asks for 1,200"
+    )
+    assert answer.blockers[0].detail["asked"] == "1200"

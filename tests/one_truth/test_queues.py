@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from maitred.controllers.answers.route import CheckedQuestion
 from maitred.explain.capacity.capacity import capacity
 from maitred.explain.queues.answer import Queues
 from maitred.explain.queues.survey import queues
@@ -16,7 +17,7 @@ from tests.decide.test_overrides import kept, lifted
 from tests.explain.applying import check_remedies
 from tests.explain.forecasts import gang, nodes
 from tests.explain.test_forecast_queues import inside, queue
-from tests.one_truth.hearing_all import NOW, CheckedQuestion, Cluster
+from tests.one_truth.hearing_all import NOW, Cluster
 from tests.one_truth.test_one_truth import assert_one_truth
 from tests.oracle import builders as b
 from tests.oracle.builders import GPU, Obj
@@ -154,7 +155,7 @@ def assert_idle_agrees(cluster: Cluster) -> None:
 def assert_losses_agree(cluster: Cluster) -> None:
     """About who leaves for whom, by which rule: whoever runs and is not evicted by the Plan stays."""
     leaving = {one.group or one.pod: one for one in cluster.plan.evictions}
-    running = {f"default/{one.group.key.partition('/')[2]}" for one in cluster.situation.snapshot.seated}
+    running = {one.group.key for one in cluster.situation.snapshot.seated if one is not None}
     for group in running:
         losing, eviction = why(cluster.situation, group).yields, leaving.get(group)
         if eviction is None:
@@ -168,3 +169,13 @@ def assert_losses_agree(cluster: Cluster) -> None:
                 f"{eviction.preemptor} comes before {group}, which leaves for it ({eviction.cause}): "
                 f"{eviction.receipt.rule}"
             )
+
+
+def test_who_runs_in_a_queue_that_was_removed_is_told_so() -> None:
+    objects, tree, _ = WORLDS["removed with its groups"]
+    told = "the policy has no queue a: what it has counts in no queue"
+    for policy, said in ((tree, True), ([*tree, queue("a")], False), ([], False)):
+        cluster = Cluster(objects, {"queues": policy})
+        answer = why(cluster.situation, "default/runs")
+        assert any(note.startswith(told) for note in answer.notes) == said
+        assert cluster.live_why("default/runs") == answer

@@ -7,7 +7,7 @@ from rich.text import Text
 from maitred.explain.queues.answer import BudgetState, LiftedGroup, QueueAmounts, Queues, QueueState
 from maitred.explain.tables import Cell, aligned, header
 from maitred.model.queues import EVERY_MODEL
-from maitred.model.words import counted
+from maitred.model.words import counted, grouped, rounded
 
 TITLES = (
     "QUEUE",
@@ -61,7 +61,7 @@ def queue_rows(one: QueueState, depth: int) -> Iterator[Sequence[Cell]]:
     if not one.amounts:
         yield *begun, *(NOTHING,) * (len(TITLES) - 3), groups
     for number, amounts in enumerate(one.amounts):
-        asked = "" if amounts.waiting in (None, "0") else str(amounts.waiting)
+        asked = "" if amounts.waiting in (None, "0") else grouped(str(amounts.waiting))
         if number:
             yield "", "", *amount_cells(amounts), asked
         else:
@@ -72,21 +72,21 @@ def amount_cells(amounts: QueueAmounts) -> Sequence[Cell]:
     every, lent = amounts.model == EVERY_MODEL, amounts.lent
     return (
         amounts.resource if every else f"  {amounts.model}",
-        amounts.guarantee or NOTHING,
-        amounts.cap or NOTHING,
-        amounts.used,
-        Text(amounts.borrowed, "yellow" if amounts.borrowed != "0" else ""),
-        NOTHING if lent is None else Text(lent, "yellow" if lent != "0" else ""),
+        grouped(amounts.guarantee or NOTHING),
+        grouped(amounts.cap or NOTHING),
+        grouped(amounts.used),
+        Text(grouped(amounts.borrowed), "yellow" if amounts.borrowed != "0" else ""),
+        NOTHING if lent is None else Text(grouped(lent), "yellow" if lent != "0" else ""),
     )
 
 
 def budget_row(queue: str, budget: BudgetState) -> Sequence[Cell]:
     return (
         queue,
-        f"{budget.budget:g} {budget.unit} a {budget.period}",
-        f"{budget.spent:g}",
-        f"{budget.committed:g}",
-        Text(f"{budget.left:g}", "" if budget.left else "yellow"),
+        f"{rounded(budget.budget)} {budget.unit} a {budget.period}",
+        rounded(budget.spent),
+        rounded(budget.committed),
+        Text(rounded(budget.left), "" if budget.left else "yellow"),
         budget.until,
     )
 
@@ -98,7 +98,8 @@ def lifted_row(queue: str, lifted: LiftedGroup) -> Sequence[Cell]:
 def remarks(found: Queues) -> Iterator[str]:
     for one in found.cluster:
         model = f" ({one.model})" if one.model else ""
-        yield f"The cluster has {one.there} {one.resource}{model}: {one.used} used, by pods of all kinds."
+        there, used = grouped(one.there), grouped(one.used)
+        yield f"The cluster has {there} {one.resource}{model}: {used} used, by pods of all kinds."
     if found.elsewhere:
         others = counted(found.elsewhere, "other queue")
         yield f"{others}: no namespace in which you may list pods may use them."

@@ -6,10 +6,11 @@ from typing import Literal, Protocol
 import msgspec
 
 from maitred.cluster.queues.tree import Bounds
-from maitred.decide.queues.words import named
+from maitred.decide.queues.words import named, shown
 from maitred.model.plan import Detail
 from maitred.model.quantity import text
 from maitred.model.queues import Queue, QueueLimit
+from maitred.model.words import rounded
 
 LIMIT_WORDS = {"cap": "the cap", "perUser": "the limit per user", "guarantee": "the guarantee"}
 FIELDS = {"cap": "cap", "perUser": "per_user", "guarantee": "guarantee"}
@@ -52,7 +53,7 @@ class RaisedLimit:
 
     @property
     def words(self) -> str:
-        before, after = (text(self.bounds.resource, size) for size in (self.before, self.after))
+        before, after = (shown(self.bounds.resource, size) for size in (self.before, self.after))
         return f"{LIMIT_WORDS[self.kind]} of queue {self.queue} from {before} to {after} {named(self.bounds)}"
 
     @property
@@ -119,7 +120,7 @@ class RaisedBudget:
 
     @property
     def words(self) -> str:
-        sizes = f"from {self.before:,.10g} to {self.after:,.10g} {self.unit} a {self.period}"
+        sizes = f"from {rounded(self.before)} to {rounded(self.after)} {self.unit} a {self.period}"
         return f"the budget of queue {self.queue} {sizes}, at least until {self.until}"
 
     @property

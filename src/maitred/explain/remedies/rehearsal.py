@@ -482,8 +482,8 @@ class Rehearsal:
         return other.view.missing not in (0, len(other.view.pods)) and other.number in self._seated
 
     def _is_through(self, other: RankedGroup, ranked: RankedGroup) -> bool:
-        """A surplus may come later; who needs others near is tried once more. What somebody commits of a budget
-        depends on more than on where its members are."""
+        """A surplus may come later; who needs others near is tried once more. What is committed of a budget
+        depends on more than on where members are."""
         settled = self.plain(other) and not other.view.device_claims and other.stands != "Preempting"
         settled = settled and not self._is_paid_for(other.view)
         return settled and (not self._has_surplus(other) or other.turn.surplus < ranked.turn)

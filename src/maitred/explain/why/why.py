@@ -14,7 +14,7 @@ from maitred.explain.why.others import of_another_scheduler, of_declared, of_job
 from maitred.explain.why.seated import of_seated
 from maitred.explain.why.seen import NOTHING_SEEN, Seen
 from maitred.explain.why.summary import summary_of
-from maitred.explain.why.yielding import yield_of
+from maitred.explain.why.yielding import queueless_words, yield_of
 from maitred.model.manifest.errors import InputError
 from maitred.model.overrides import note_of
 
@@ -65,8 +65,8 @@ def _answer(situation: Situation, key: str, names: Names) -> Why:
 
 
 def _with_losses(answer: Why, situation: Situation, rows: Rows) -> Why:
-    losing = yield_of(situation, rows)
-    return answer if losing is None else msgspec.structs.replace(answer, yields=losing)
+    notes = (*answer.notes, *queueless_words(situation, rows))
+    return msgspec.structs.replace(answer, yields=yield_of(situation, rows), notes=notes)
 
 
 def _state_of(situation: Situation, key: str, names: Names) -> Why:

@@ -6,16 +6,16 @@ import numpy as np
 
 from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.journal import Rows
-from maitred.cluster.queues.book import Limit, QueueBook
+from maitred.cluster.queues.book import NO_QUEUE, Limit, QueueBook
 from maitred.decide.preemption.evictable import EvictablePods
 from maitred.decide.queues.standings import Standings
-from maitred.decide.queues.words import named
+from maitred.decide.queues.words import named, shown
 from maitred.explain.receipts import group_words
 from maitred.explain.situation import Situation
 from maitred.explain.why.answer import YieldAnswer
 from maitred.model.plan import Eviction
 from maitred.model.policy import preempts
-from maitred.model.quantity import text
+from maitred.model.queues import named_queue
 from maitred.model.words import counted, moment
 
 MOST_QUEUES = 3
@@ -36,6 +36,21 @@ def yield_of(situation: Situation, rows: Rows) -> YieldAnswer | None:
     if not any(borrowed) or not preempts(situation.policy):
         return None
     return _whenever(situation, standings, staying, borrowed)
+
+
+def queueless_words(situation: Situation, rows: Rows) -> Iterator[str]:
+    """Of a group that runs, if the policy has no queue of the name that it gives."""
+    snapshot, book = situation.snapshot, situation.snapshot.book
+    if book is None or not len(rows) or snapshot.bound.fixed[rows[0]]:
+        return
+    payer = snapshot.payers[int(snapshot.bound.payer[rows[0]])]
+    ours = situation.scheduler in (None, snapshot.standings[int(snapshot.bound.standing[rows[0]])].scheduler)
+    if ours and book.queue_of(payer) == NO_QUEUE:
+        name = named_queue(payer, snapshot.namespaces)
+        yield (
+            f"the policy has no queue {name}: what it has counts in no queue, and groups of any queue with a "
+            "higher priority may evict it"
+        )
 
 
 def _standings(situation: Situation) -> Standings:
@@ -80,7 +95,7 @@ def _whenever(
 
     found = dict[int, str]()
     for other, limit, left in unused():
-        amount = f"{text(limit.bounds.resource, left)} {named(limit.bounds)}"
+        amount = f"{shown(limit.bounds.resource, left)} {named(limit.bounds)}"
         found.setdefault(other, f"{book.tree.queues[other].name} ({amount} unused)")
     if not found:
         return None
