@@ -3,13 +3,17 @@
 from copy import deepcopy
 from typing import Any
 
+import msgspec
+
+from maitred.explain.redaction.situation import as_seen_by
 from maitred.explain.why.answer import Comparison, Why, YieldAnswer
 from maitred.explain.why.comparing import compare
 from maitred.explain.why.tables import comparison_lines, why_lines
-from maitred.explain.why.why import why_named
+from maitred.explain.why.why import why, why_named
 from tests.explain.forecasts import at, gang, nodes
 from tests.explain.test_forecast_queues import inside, queue
 from tests.explain.whys import plan_of, situation_of, why_of
+from tests.oracle import builders as b
 from tests.oracle.builders import Obj
 
 BUSY = [
@@ -116,3 +120,28 @@ def test_a_comparison_names_the_cause_and_the_rule_of_the_receipt() -> None:
     assert claimant.preemption is not None
     assert (claimant.preemption.cause, claimant.preemption.rule) == ("Reclaim", eviction.receipt.rule)
     assert eviction.receipt.rule in lines(claimant)
+
+
+def test_a_tenant_is_told_neither_whose_group_nor_which_queue_of_others_it_is() -> None:
+    def asks(name: str, space: str, node: str | None, created: str) -> Obj:
+        marks = {"maitred.dev/queue": space}
+        pod = b.pod(name, gpu=8, node=node, namespace=space, created=created, annotations=marks)
+        return pod | ({"status": {"phase": "Running", "startTime": created}} if node else {})
+
+    spaces = [b.namespace(one, {"team": one}) for one in ("mine", "secret")]
+    objects = [
+        *nodes(2),
+        *spaces,
+        *(asks(f"m{n}", "mine", f"n{n}", f"2026-01-31T1{n}:00:00Z") for n in (0, 1)),
+    ]
+    tree = [queue(one, 8, namespaces={"matchLabels": {"team": one}}) for one in ("mine", "secret")]
+    claims = asks("secret-train", "secret", None, "2026-01-31T11:30:00Z")
+    for there, leaves in (([*objects, claims], True), (objects, False)):
+        situation = situation_of(there, {"queues": tree})
+        everybodys, mine = (why(one, "mine/m1") for one in (situation, as_seen_by(situation, {"mine"})))
+        assert everybodys.yields is not None
+        assert mine.yields is not None
+        assert (mine.yields.cause, mine.yields.borrowed) == (everybodys.yields.cause, True)
+        assert (mine.yields.cause == "Reclaim") == leaves
+        assert "secret" in everybodys.yields.words
+        assert b"secret" not in msgspec.json.encode(mine)
