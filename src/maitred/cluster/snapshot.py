@@ -131,7 +131,10 @@ class BoundPods:
     """What is said above it of how long it may stay."""
     working: Mask
     """Has a container that runs, as its phase says."""
+    bound_at: Ints
+    """Since when it has its node, and so holds devices there,"""
     started: Ints
+    """and since when its kubelet has it."""
     checkpoint: Ints
     due: Ints
     """By when it is to be gone, if it is terminating. All in milliseconds since 1970, or UNKNOWN_TIME."""
@@ -151,7 +154,7 @@ class BoundPods:
         nobody = np.full(len(node), NO_GROUP, dtype=np.int32)
         more = {"node": node, "needs": needs, "labels": labels, "group": nobody, "controller": nobody}
         more |= {"payer": payer, "fixed": np.ones(len(node), dtype=np.bool_)}
-        more["started"] = np.full(len(node), UNKNOWN_TIME, dtype=np.int64)
+        more |= dict.fromkeys(("bound_at", "started"), np.full(len(node), UNKNOWN_TIME, dtype=np.int64))
         columns = []
         for name in self.__slots__:
             column = getattr(self, name)

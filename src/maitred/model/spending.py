@@ -2,8 +2,9 @@
 write.
 
 It is a ConfigMap with the label `maitred.dev/record: budgets`. A decision reads it like any other object, and
-its Plan has what is to be remembered from now on. What runs pays from its own start, which the cluster knows;
-so only what has ended must be remembered, and what those that ran then would have cost if they had ended.
+its Plan has what is to be remembered from now on. Who has devices pays from its own bind, which the cluster
+knows; so only what has ended must be remembered, and what those that ran then would have cost if they had
+ended.
 """
 
 from typing import Annotated
@@ -36,6 +37,10 @@ class QueueSpending(Lean, frozen=True, omit_defaults=False):
     """What an hour of all that ran then costs,"""
     committed: Amount = 0.0
     """and what it could still cost from then on, up to its ends."""
+    kept: Amount = 0.0
+    """What an hour of all that stood idle for its groups then cost,"""
+    idle: Amount = 0.0
+    """and what of `spent` that had cost, for as long as anything has stood idle for them."""
 
 
 class SpendingMemory(Lean, frozen=True, omit_defaults=False):

@@ -1,6 +1,6 @@
 """Budgets: nobody starts whom a budget cannot pay, and what a Plan remembers of budgets is right.
 
-docs/design/queues.md, a second time. Whoever has devices pays by the hour from its start; until its end so
+docs/design/queues.md, a second time. Whoever has devices pays by the hour from its bind; until its end so
 much is committed. Of those that were there when it was written down, and are not any more, as much was spent
 as they could have spent since then.
 """
@@ -19,6 +19,7 @@ from .claimed import priced_as
 from .fields import Doc
 from .limits import asked_by, terms_of
 from .membership import owners_of
+from .objects import Node
 from .pods import Pod
 from .queues import Allotment, is_model
 from .rights import LIMITS, Books
@@ -39,6 +40,10 @@ class Spent:
     spent: float = 0.0
     rate: float = 0.0
     committed: float = 0.0
+    kept: float = 0.0
+    """What an hour of what stands idle for its groups costs,"""
+    idle: float = 0.0
+    """and what that has cost of `spent`, while anything stood idle."""
 
 
 @dataclass(frozen=True)
@@ -50,12 +55,14 @@ class SpendingRecord:
 
 @dataclass(frozen=True)
 class Cost:
-    """A pod with devices: what an hour of it costs, and from when to when it pays."""
+    """A pod with devices: what an hour of it costs, from when to when it pays, and from when it runs."""
 
     rate: float
+    bound: int
     start: int
     end: int
-    has_started: bool
+    is_told: bool
+    """Somebody says when it was bound."""
 
     def until(self, now: int) -> int:
         """Whoever is there after its limit pays for an hour more, and then for the next."""
@@ -98,6 +105,8 @@ class _Ledger:
                 continue
             used = sum(one.within(begin, min(end, one.until(self.now))) for one in there)
             used += self.spent(name, budget) if number == 0 else 0.0
+            # What it cost to keep places free keeps nobody from taking them.
+            used -= self.idle(name, budget) if number == 0 and self._was_promised(name) else 0.0
             if used + added > budget.amount + LEAST:
                 yield breach(
                     LIMITS,
@@ -105,6 +114,11 @@ class _Ledger:
                     f"commits {added:g} {budget.unit} to groups that start, and of {budget.amount:g} in the "
                     f"period until {_written(end)} {used:g} are spent or committed",
                 )
+
+    def _was_promised(self, name: str) -> bool:
+        """Whether anybody of the queue starts, or is to start, where it was promised a place."""
+        starts = ((pod, node) for pod, node in [*self.case.binds, *self.case.nominations])
+        return any(pod.nominated == node.name and self.books.is_in(name)(pod) for pod, node in starts)
 
     # -- what is spent ---------------------------------------------------------------------------------
 
@@ -132,15 +146,19 @@ class _Ledger:
         return [*found, *shared.values()]
 
     def _cost(self, pod: Pod, rate: float) -> Cost:
-        start = self.now if pod.started is None else thousandths(pod.started)
-        seen = pod.started is not None and start <= self.now
-        start = start if seen else self.now
-        return Cost(rate, start, max(start, self._end(pod, start)), seen)
+        bound, start = (None if one is None else thousandths(one) for one in (pod.bound, pod.started))
+        is_told = bound is not None and bound <= self.now
+        start = self.now if start is None or start > self.now else start
+        since = bound if bound is not None and is_told else self.now
+        return Cost(rate, since, start, max(start, self._end(pod, start)), is_told)
 
     def _rate(self, budget: Allotment, pod: Pod, model: str) -> float:
         """Of what it requests as resources."""
+        return self._rate_of(budget, pod.requests, model)
+
+    def _rate_of(self, budget: Allotment, requests: Mapping[str, int], model: str) -> float:
         cluster, total = self.case.cluster, 0.0
-        for name, n in pod.requests.items():
+        for name, n in requests.items():
             served = cluster.device_resources.get(name)
             names = (name,) if served is None else priced_as(cluster, served)
             total += (n / 1000 if name == "cpu" else n) * self._price(budget, names, model)
@@ -182,12 +200,69 @@ class _Ledger:
         if last is not None and at is not None and last.unit == budget.unit:
             if last.begun >= begin:
                 total, since = last.spent, at
-            same = [one for one in there if one.has_started and one.start <= at]
+            total += self._cost_of_idle(name, budget, last, at)
+            same = [one for one in there if one.is_told and one.bound <= at]
             gone = last.rate - sum(one.rate for one in same)
-            could = last.committed - sum(one.within(at, one.until(at)) for one in same)
+            could = last.committed - sum(one.within(max(at, one.start), one.until(at)) for one in same)
             if gone > LEAST:
                 total += min(max(0.0, could), gone * max(0, self.now - max(at, begin)) / HOUR)
-        return total + sum(one.within(max(one.start, begin, since), self.now) for one in there)
+        return total + sum(one.within(max(one.bound, begin, since), self.now) for one in there)
+
+    # -- what stands idle -------------------------------------------------------------------------------
+
+    def idle(self, name: str, budget: Allotment) -> float:
+        """What it has cost of what is spent."""
+        last, at = self.known.queues.get(name) if self.known.at is not None else None, self.known.at
+        if last is None or at is None or last.unit != budget.unit:
+            return 0.0
+        before = last.idle if last.begun >= bounds_of(budget.period, self.now)[0] else 0.0
+        return before + self._cost_of_idle(name, budget, last, at)
+
+    def _cost_of_idle(self, name: str, budget: Allotment, last: Spent, at: int) -> float:
+        begin = max(at, bounds_of(budget.period, self.now)[0])
+        rate = last.kept if self.now - at <= 2 * INTERVAL else min(last.kept, self.kept(name, budget))
+        return rate * max(0, self.now - begin) / HOUR
+
+    def kept(self, name: str, budget: Allotment) -> float:
+        """What an hour of it costs now."""
+        own = (one for one in self._kept if self.books.is_in(name)(one[0]))
+        return sum(self._rate_of(budget, amounts, self.case.model_of(node)) for _, node, amounts in own)
+
+    @cached_property
+    def _kept(self) -> list[tuple[Pod, Node, dict[str, int]]]:
+        """For whom devices are kept that nobody has, where, and how many: all that was promised, but for what
+        those still have who leave."""
+        nodes, found = self.case.cluster.nodes, []
+        groups = sorted(self.case.groups, key=lambda group: group.key)
+        waiting = [(group, pod) for group in groups for pod in sorted(group.pending, key=Pod.order)]
+        promised = [(group, pod) for group, pod in waiting if pod.nominated in nodes]
+        left = {pod.nominated: self._left_on(nodes[pod.nominated]) for _, pod in promised}
+        for group, pod in promised:
+            kept, (free, going) = dict[str, int](), left[pod.nominated]
+            for name, amount in pod.requests.items():
+                awaited = min(amount, going.get(name, 0))
+                kept[name] = min(amount - awaited, free.get(name, 0))
+                going[name] = going.get(name, 0) - awaited
+                free[name] = free.get(name, 0) - kept[name]
+            payer = min(group.pending, key=Pod.order)  # of all, should they name different queues
+            found.append((payer, nodes[pod.nominated], kept))
+        return found
+
+    def _left_on(self, node: Node) -> tuple[dict[str, int], dict[str, int]]:
+        """What is free on a node of devices by resources, and what those have who leave it."""
+        patterns, there = self.case.policy.devices, self.case.cluster.pods.values()
+        here = [pod for pod in there if pod.holds and pod.node_name == node.name]
+        free, going = dict[str, int](), dict[str, int]()
+        ill = any(
+            taint.key in self.case.policy.health and taint.effect in ("NoSchedule", "NoExecute")
+            for taint in node.taints
+        )
+        for name, amount in node.allocatable.items():
+            if any(fnmatchcase(name, pattern) for pattern in patterns):
+                used = sum(pod.requests.get(name, 0) for pod in here)
+                free[name] = 0 if ill else max(0, amount - used)
+                going[name] = sum(pod.requests.get(name, 0) for pod in here if pod.terminating)
+        return free, going
 
     def _end(self, pod: Pod, start: int) -> int:
         """When it ends by its limit, as all of its group together have it."""
@@ -225,13 +300,15 @@ class _Ledger:
     def _right(self) -> dict[str, Spent]:
         found = {}
         for name, budget in self.case.policy.rights.budgets.items():
-            there = [one for one in self.running(name, budget) if one.has_started]
+            there = [one for one in self.running(name, budget) if one.is_told]
             found[name] = Spent(
                 budget.unit,
                 bounds_of(budget.period, self.now)[0],
                 self.spent(name, budget),
                 sum(one.rate for one in there),
                 sum(one.within(self.now, one.until(self.now)) for one in there),
+                kept := self.kept(name, budget),
+                self.idle(name, budget) if kept > 0 else 0.0,
             )
         return found
 
@@ -239,7 +316,9 @@ class _Ledger:
         if not said.raw:
             changed = [name for name, one in self._right.items() if self._has_changed(name, one)]
             elapsed = 0 if self.known.at is None else self.now - self.known.at
-            if changed or (elapsed >= INTERVAL and any(one.rate > LEAST for one in self._right.values())):
+            if changed or (
+                elapsed >= INTERVAL and any(one.rate + one.kept > LEAST for one in self._right.values())
+            ):
                 what = (
                     f"of {changed[0]} has changed" if changed else f"was written down {elapsed // 1000} s ago"
                 )
@@ -259,7 +338,8 @@ class _Ledger:
 
     def _has_changed(self, name: str, right: Spent) -> bool:
         last = self.known.queues.get(name) if self.known.at is not None else None
-        return abs((0.0 if last is None else last.rate) - right.rate) > LEAST
+        last = last or Spent(right.unit, right.begun)
+        return abs(last.rate - right.rate) > LEAST or abs(last.kept - right.kept) > LEAST
 
 
 def _judge(name: str, told: Spent, right: Spent) -> Iterator[Breach]:
@@ -270,6 +350,8 @@ def _judge(name: str, told: Spent, right: Spent) -> Iterator[Breach]:
         "has spent": (told.spent, right.spent),
         "spends by the hour": (told.rate, right.rate),
         "has committed": (told.committed, right.committed),
+        "keeps idle by the hour": (told.kept, right.kept),
+        "has spent on what is kept idle": (told.idle, right.idle),
     }
     for words, (claimed, correct) in pairs.items():
         if not isclose(claimed, correct, rel_tol=1e-6, abs_tol=LEAST):
@@ -319,7 +401,7 @@ def _read(doc: Doc) -> SpendingRecord:
         name, begun = one.text("queue"), instant(one.text("begun"))
         if not name or name in queues or len(name) > LONGEST_NAME or begun is None:
             raise one.error("queue", "must be a name, once, with the begin of its period")
-        sizes = (_amount(one, field) for field in ("spent", "rate", "committed"))
+        sizes = (_amount(one, field) for field in ("spent", "rate", "committed", "kept", "idle"))
         queues[name] = Spent(one.text("unit"), begun, *sizes)
     return SpendingRecord(at, queues) if at is not None else SpendingRecord()
 

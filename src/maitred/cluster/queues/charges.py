@@ -65,12 +65,17 @@ class Charges:
         """Of what a pod requests as resources."""
         found = np.zeros((UNITS, len(self.models)))
         for resource, count in needs.requests:
-            served_by = self.snapshot.device_classes.get(resource, "")
-            if served_by in self._rates_of_class:
-                found += count * self._rates_of_class[served_by]
-            elif is_device(self.policy, resource):
-                found += count / amount(resource, 1) * self._of_names((resource,))
+            found += count * self.of_resource(resource)
         return found
+
+    def of_resource(self, resource: str) -> Floats:
+        """Of one device by this name; nothing if it is none."""
+        served_by = self.snapshot.device_classes.get(resource, "")
+        if served_by in self._rates_of_class:
+            return self._rates_of_class[served_by]
+        if not is_device(self.policy, resource):
+            return np.zeros((UNITS, len(self.models)))
+        return self._of_names((resource,)) / amount(resource, 1)
 
     def of_pod(self, needs: Needs, claims: Iterable[ClaimNeed]) -> Floats:
         """Of all that a pod has to itself."""

@@ -89,14 +89,15 @@ def within_limits(use: QueueUse, ask: Ask, found: Assignment) -> Assignment | No
     return None if ask.intricate or most < max(1, ask.need) else found[:most]
 
 
-def is_admitted(trial: Trial, ask: Ask, seats: Assignment) -> bool:
-    """Whether no limit forbids these seats."""
+def is_admitted(trial: Trial, ask: Ask, seats: Assignment, promised: bool = False) -> bool:
+    """Whether no limit forbids these seats; `promised` if they were promised before."""
     use = trial.queues
     if use is None or ask.account == NO_ACCOUNT or not seats:
         return True
     if first_excess(use, ask, _amounts_of_seats(use, ask, seats).sum(axis=0)) is not None:
         return False
-    return first_overspend(use, ask.account, rates_of_seats(use, ask, seats).sum(axis=0)) is None
+    rates = rates_of_seats(use, ask, seats).sum(axis=0)
+    return first_overspend(use, ask.account, rates, promised) is None
 
 
 def refusals(use: QueueUse, ask: Ask, policy: Policy) -> list[tuple[str, Excess | Overspend | None]]:

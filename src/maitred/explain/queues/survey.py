@@ -24,6 +24,7 @@ from maitred.explain.queues.answer import (
     Queues,
     QueueState,
 )
+from maitred.explain.queues.lending import lent
 from maitred.explain.situation import Situation
 from maitred.explain.why.names import Names
 from maitred.model.overrides import note_of
@@ -143,9 +144,9 @@ class QueueSurvey:
             guarantee,
             first_said(one.cap for one in bounds),
             first_said(one.per_user for one in bounds),
-            None if guarantee is None else max(0, guarantee - used - int(self.free[kinds].sum())),
+            None if guarantee is None else lent(guarantee, used, int(self.free[kinds].sum())),
         )
-        stated, cap, per_user, lent = (one if one is None else text(about.resource, one) for one in sizes)
+        stated, cap, per_user, given = (one if one is None else text(about.resource, one) for one in sizes)
         return QueueAmounts(
             resource=about.resource,
             model=about.model,
@@ -154,7 +155,7 @@ class QueueSurvey:
             per_user=per_user,
             used=text(about.resource, used),
             borrowed=text(about.resource, int(self._borrowed[queue][kinds].sum())),
-            lent=lent,
+            lent=given,
             waiting=waiting,
         )
 

@@ -210,6 +210,7 @@ class Redaction:
             payer=bound.payer,
             stay=bound.stay,
             working=bound.working,
+            bound_at=bound.bound_at,
             started=bound.started,
             checkpoint=bound.checkpoint,
             due=bound.due,
