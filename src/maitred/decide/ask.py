@@ -99,7 +99,19 @@ class Ask:
             return self
         seated = tuple(sorted({member.node for member in self.seated}))
         nameless = (0, 0.0, "")
-        return replace(self, orders=(), seated=tuple(RunningMember(nameless, node) for node in seated))
+        return Ask(
+            self.shapes,
+            (),
+            self.need,
+            self.topology,
+            tuple([RunningMember(nameless, node) for node in seated]),
+            None,
+            self.avoided,
+            self.closed,
+            self.account,
+            self.any_model,
+            self.lifted,
+        )
 
     def anchors(self) -> "np.ndarray[tuple[int], np.dtype[np.intp]]":
         return np.array([member.node for member in self.seated], dtype=np.intp)

@@ -164,8 +164,8 @@ class _Cycle:
         Now those have had their turns, too, who rank lower: what they have got is not taken from them again.
         """
         groups = self.record.groups
-        turns = sorted(group.turn.again for group in groups if group.turn is not None)
-        dependent = [group for turn in turns if self._depends_on_others(group := groups[turn.number])]
+        leaning = (group.turn for group in groups if group.turn and self._depends_on_others(group))
+        dependent = [groups[turn.number] for turn in sorted(turn.again for turn in leaning)]
         progress = self.trial.changed and bool(dependent)
         if progress:
             self.promises.spare({group.key for group in groups if group.seated or group.promised})

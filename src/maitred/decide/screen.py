@@ -148,8 +148,10 @@ def _member_ranks(view: GroupView, snapshot: Snapshot) -> tuple[set[Rank], list[
 def _policy_problems(view: GroupView, snapshot: Snapshot) -> Iterable[str]:
     """A group that says whether it may preempt must say the same as its members."""
     own = view.group.preemption_policy
+    if not own:
+        return
     policies = sorted({rank.preemption_policy for rank in _member_ranks(view, snapshot)[0]})
-    if own and policies and policies != [own]:
+    if policies and policies != [own]:
         yield f"the group has preemption policy {own}, its members {', '.join(policies)}; they must agree"
 
 

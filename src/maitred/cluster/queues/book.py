@@ -5,9 +5,11 @@ is a queue and a user. What runs on an account counts for its queue and for all 
 wherever one of these has a limit per user: each of them has a row in what is counted.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count, starmap
+from typing import TypeVar
 
 import numpy as np
 
@@ -26,6 +28,7 @@ from maitred.model.queues import EVERY_MODEL, Payer, named_queue
 from maitred.model.runtime import NO_TERMS, RunTerms, Runtime, limit_of
 from maitred.model.selector import matches, selector_of
 
+T = TypeVar("T")
 NO_QUEUE = -1
 RENEWED_EVERY = 3_600_000
 """In milliseconds: a group of which nobody says how long it runs pays for an hour, and then for the next."""
@@ -42,6 +45,18 @@ class Limit:
     queue: int
     bounds: Bounds
     kinds: Rows
+    number: int
+    """Among those of all queues."""
+    places: tuple[int, ...]
+    """The same as kinds."""
+
+    def asked(self, amounts: list[int]) -> int:
+        """What so much of every kind is of what it speaks of."""
+        return sum([amounts[place] for place in self.places])
+
+
+Guarantees = tuple[list[tuple[Limit, int]], list[int]]
+"""What a queue is guaranteed, and the kinds of which that is nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +93,7 @@ class QueueBook:
         """How many rows there are by now."""
         self._account_of: dict[AccountKey, int] = {}
         self._row_of_user: dict[tuple[int, str], int] = {}
+        self._accounts_in: dict[int, list[int]] = {}
         self._not_lent: dict[tuple[int, ...], list[Limit]] = {}
 
     @property
@@ -141,7 +157,13 @@ class QueueBook:
         if known is None:
             known = self._account_of[key] = len(self.accounts)
             self.accounts.append(self._opened(*key))
+            for row in self.accounts[known].rows.tolist():
+                self._accounts_in.setdefault(row, []).append(known)
         return known
+
+    def accounts_in(self, row: int) -> list[int]:
+        """The numbers of those that count in a row, but for what is in no queue."""
+        return self._accounts_in.get(row, [])
 
     def _opened(self, queue: int, user: str, span: int, deadline: int | None) -> QueueAccount:
         chain = self.tree.chain[queue]
@@ -278,10 +300,20 @@ class QueueBook:
     @cached_property
     def limits(self) -> list[tuple[Limit, ...]]:
         """Of each queue."""
-        return [
-            tuple(Limit(queue, one, self.kinds_in(one.resource, one.model)) for one in bounds)
-            for queue, bounds in enumerate(self.tree.bounds)
-        ]
+        return self._derived("limits", self._found_limits)
+
+    def _found_limits(self) -> list[tuple[Limit, ...]]:
+        number = count()
+
+        def limit(queue: int, bounds: Bounds) -> Limit:
+            kinds = self.kinds_in(bounds.resource, bounds.model)
+            return Limit(queue, bounds, kinds, next(number), tuple(kinds.tolist()))
+
+        return [tuple(limit(queue, one) for one in bounds) for queue, bounds in enumerate(self.tree.bounds)]
+
+    def _derived(self, what: str, make: Callable[[], T]) -> T:
+        """What follows from the policy and the models alone: it outlasts the book."""
+        return self.snapshot.nodes.derived_with(self.policy, (what, self.models), make)
 
     def kinds_in(self, resource: str, pattern: str) -> Rows:
         """The kinds that a pattern of models speaks of."""
@@ -292,6 +324,9 @@ class QueueBook:
     @cached_property
     def unguaranteed(self) -> list[Rows]:
         """Kinds of which a queue is guaranteed nothing."""
+        return self._derived("unguaranteed", self._found_unguaranteed)
+
+    def _found_unguaranteed(self) -> list[Rows]:
         found = list[Rows]()
         for limits in self.limits:
             without = np.ones(self.kinds, dtype=np.bool_)
@@ -323,10 +358,22 @@ class QueueBook:
 
     def within_guarantee(self, queue: int, used: Ints) -> bool:
         """Whether so much, by kind, is no more than a queue is guaranteed."""
-        if used[self.unguaranteed[queue]].any():
+        of_kinds, (guarantees, unguaranteed) = used.tolist(), self._guarantees[queue]
+        if any(of_kinds[place] for place in unguaranteed):
             return False
-        guaranteed = (one for one in self.limits[queue] if one.bounds.guarantee is not None)
-        return all(int(used[one.kinds].sum()) <= (one.bounds.guarantee or 0) for one in guaranteed)
+        return all(one.asked(of_kinds) <= guarantee for one, guarantee in guarantees)
+
+    @cached_property
+    def _guarantees(self) -> list[Guarantees]:
+        """Of each queue."""
+        return self._derived("guarantees", self._found_guarantees)
+
+    def _found_guarantees(self) -> list[Guarantees]:
+        def known(limits: tuple[Limit, ...]) -> list[tuple[Limit, int]]:
+            return [(one, one.bounds.guarantee) for one in limits if one.bounds.guarantee is not None]
+
+        nothing = [kinds.tolist() for kinds in self.unguaranteed]
+        return [(known(limits), without) for limits, without in zip(self.limits, nothing, strict=True)]
 
     def by_resource(self, used: Ints) -> Ints:
         """So much of every kind, on devices of all models together."""
@@ -339,10 +386,17 @@ class QueueBook:
 
     def share_of(self, of_resources: Ints | Floats, queue: int) -> float:
         """The same of amounts by resource."""
-        parts = of_resources / np.maximum(self._in_all, 1)
+        return self._weighed(queue, float((of_resources / np.maximum(self._in_all, 1)).max(initial=0.0)))
+
+    def shares_of(self, used: Ints) -> list[float]:
+        """The shares of all queues, from what is used in every row."""
+        parts = self.by_resource(used[1 : 1 + len(self.tree)]) / np.maximum(self._in_all, 1)
+        return list(starmap(self._weighed, enumerate(parts.max(axis=1, initial=0.0).tolist())))
+
+    def _weighed(self, queue: int, part: float) -> float:
         weight: float = self.tree.queues[queue].weight
         # Rounded, so that what is equal stays equal whatever it is divided by.
-        return round(float(parts.max(initial=0.0)) / weight, SHARE_DIGITS)
+        return round(part / weight, SHARE_DIGITS)
 
     @cached_property
     def _in_all(self) -> Ints:

@@ -4,9 +4,9 @@ Like amounts on nodes it is counted twice while places are held: as it is now, a
 are leaving have left and all who were promised a place have it. A limit holds for both.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from copy import copy
-from typing import Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,10 @@ from maitred.cluster.journal import Moved, Rows, Seated
 from maitred.cluster.load import Account, Load
 from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.queues.balances import PERIODS
-from maitred.cluster.queues.book import QueueBook
+from maitred.cluster.queues.book import Limit, QueueBook
 from maitred.cluster.queues.charges import Floats
 
+T = TypeVar("T")
 Number = TypeVar("Number", np.int64, np.float64)
 
 
@@ -45,6 +46,15 @@ class SharedUse(Generic[Number]):
         elif not self.users[claim]:
             rows, amounts = self.charged.pop(claim)
             used[rows] -= amounts
+
+
+class Answers:
+    """What was asked of an account before, each with the version of the row that it was answered from: many
+    groups ask the same."""
+
+    def __init__(self) -> None:
+        self.used = dict[tuple[int, int], tuple[int, int]]()
+        self.within = dict[tuple[int, bytes], tuple[int, bool]]()
 
 
 class QueueUse(Account):
@@ -76,6 +86,13 @@ class QueueUse(Account):
         self._shared_by_shape: dict[int, tuple[tuple[str, Ints], ...]] = {}
         self.changes = 0
         """How often anything has changed; equal numbers mean that nothing has."""
+        self._changed_in = dict[int, int]()
+        """At which of the changes each row changed last,"""
+        self._changed_everywhere = 0
+        """and at which perhaps all of them did."""
+        self._answers = Answers()
+        self._derived = dict[Hashable, Any]()
+        """What follows from the shapes and the nodes, whoever is there."""
         for entry in load.seated():
             self.take(entry)
 
@@ -87,8 +104,10 @@ class QueueUse(Account):
         other.later = None if self.later is None else self.later.copy()
         other.committed, other.paid = self.committed.copy(), self.paid.copy()
         other.shared, other.shared_later = self.shared.copy(), self.shared_later.copy()
+        other._changed_in, other._answers = dict(self._changed_in), Answers()
         if load.nodes is not self.load.nodes:
             other.models = self.book.model_of(load.nodes)
+            other._derived = {}
         return other
 
     def ahead(self, load: Load, leaving: Mask) -> Self:
@@ -97,6 +116,7 @@ class QueueUse(Account):
             other.look_ahead(leaving)
         assert other.later is not None
         other.now, other.shared, other.later = other.later, other.shared_later, None
+        other._answers = Answers()
         return other
 
     # -- change and undo -------------------------------------------------------------------------------
@@ -122,7 +142,8 @@ class QueueUse(Account):
                 self.shared.change(claim, copies, rows, kinds, self.now)
             if self.later is not None:
                 self.shared_later.change(claim, copies, rows, kinds, self.later)
-        self.changes += 1
+            self._changed_everywhere = self.changes + 1  # it may count for somebody else
+        self._note_change(rows)
 
     def _commit(self, entry: Seated, sign: int) -> None:
         of_models = np.bincount(
@@ -138,7 +159,7 @@ class QueueUse(Account):
         amounts = self._of_pods(entry.pods)
         self.now += -amounts if gone else amounts
         self._move_shared(self.shared, self.now, entry.pods, -1 if gone else 1)
-        self.changes += 1
+        self._note_change()
 
     def look_ahead(self, leaving: Mask) -> None:
         if self.later is None:
@@ -151,7 +172,15 @@ class QueueUse(Account):
         if self.later is not None:
             self.later -= self._of_pods(pods)
             self._move_shared(self.shared_later, self.later, pods, -1)
-            self.changes += 1
+            self._note_change()
+
+    def _note_change(self, rows: Rows | None = None) -> None:
+        """In these rows; None: perhaps in all of them."""
+        self.changes += 1
+        if rows is None:
+            self._changed_everywhere = self.changes
+        else:
+            self._changed_in.update(dict.fromkeys(rows.tolist(), self.changes))
 
     def _at_first(self) -> Ints:
         book, here = self.book, self.load.here
@@ -243,6 +272,13 @@ class QueueUse(Account):
         later = self.later is None or bool(self.shared_later.users.get(claim))
         return later and bool(self.shared.users.get(claim))
 
+    def derived(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What is the same for all who ask for the same, as long as the nodes are these."""
+        found: T | None = self._derived.get(key)
+        if found is None:
+            found = self._derived[key] = make()
+        return found
+
     # -- what is used ----------------------------------------------------------------------------------
 
     def amounts(self, shape: int, rows: Rows, copies: Ints) -> Ints:
@@ -263,12 +299,34 @@ class QueueUse(Account):
         now: Ints = self.now[row]
         return now if self.later is None else np.maximum(now, self.later[row])
 
+    def used_of(self, limit: Limit, row: int) -> int:
+        """The same of what a limit speaks of."""
+        version, key = self.version_in(row), (limit.number, row)
+        known = self._answers.used.get(key)
+        if known is None or known[0] != version:
+            known = self._answers.used[key] = version, int(self.used_in(row)[limit.kinds].sum())
+        return known[1]
+
+    def version_in(self, row: int) -> int:
+        """Equal numbers mean that nothing has changed in a row."""
+        own, every = self._changed_in.get(row, 0), self._changed_everywhere
+        return own if own > every else every
+
+    def version(self, queue: int) -> int:
+        """The same of a queue and of all below it; of TOP, and of what is in no queue, of all there are."""
+        return self.version_in(self.book.row(queue))
+
     def of_queue(self, queue: int) -> Ints:
         return self.used_in(self.book.row(queue))
 
     def within_guarantee(self, queue: int, more: Ints) -> bool:
         """Whether a queue stays within what it is guaranteed with so much more."""
-        return self.book.within_guarantee(queue, self.of_queue(queue) + more)
+        version, key = self.version(queue), (queue, more.tobytes())
+        known = self._answers.within.get(key)
+        if known is None or known[0] != version:
+            within = self.book.within_guarantee(queue, self.of_queue(queue) + more)
+            known = self._answers.within[key] = version, within
+        return known[1]
 
     def borrows(self, account: int, more: Ints) -> tuple[bool, ...]:
         """At every level, from the top down: whether with so much more the queue is beyond its guarantee."""
@@ -280,3 +338,8 @@ class QueueUse(Account):
     def share(self, queue: int, more: Ints | int = 0) -> float:
         """The largest part that a queue has of anything that is limited, over its weight."""
         return self.book.share(queue, self.of_queue(queue) + more)
+
+    def shares(self) -> list[float]:
+        """The same of all queues at once."""
+        self._grow()
+        return self.book.shares_of(self.now if self.later is None else np.maximum(self.now, self.later))

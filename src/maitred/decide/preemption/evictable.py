@@ -59,7 +59,9 @@ class EvictablePods:
         be hurried: they can be victims, and break with no other, as they count for no quorum any more."""
         self.stuck: Mask = stuck_pods(snapshot, now)
         self._below_known = dict[tuple[int, tuple[str, ...]], Mask]()
-        """Who may have to leave for groups of such a rank: many groups ask the same."""
+        """Who may have to leave for groups of such a rank: many groups ask the same;"""
+        self._any_below = dict[tuple[int, tuple[str, ...]], bool]()
+        """whether there is anybody."""
 
     def _by_pod(self, groups: Ints, otherwise: Ints) -> Ints:
         """What the group of each pod has; for lone pods, what they have themselves."""
@@ -388,6 +390,12 @@ class EvictablePods:
         if (priority, schedulers) not in self._below_known:
             self._below_known[priority, schedulers] = self._lesser(priority, schedulers)
         return self._below_known[priority, schedulers]
+
+    def any_below(self, priority: int, schedulers: tuple[str, ...]) -> bool:
+        """Whether there are any."""
+        if (priority, schedulers) not in self._any_below:
+            self._any_below[priority, schedulers] = bool(self.below(priority, schedulers).any())
+        return self._any_below[priority, schedulers]
 
     def _lesser(self, priority: int, schedulers: tuple[str, ...]) -> Mask:
         lower: Mask = self.movable & (self.priority < priority)

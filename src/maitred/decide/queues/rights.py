@@ -34,9 +34,11 @@ class Yielding:
 
 
 def by_priority(evictable: EvictablePods, priority: int, schedulers: tuple[str, ...]) -> Yielding:
-    return Yielding(
-        evictable.below(priority, schedulers), evictable.protected_until, lambda pod: ("Preemption", "")
-    )
+    return Yielding(evictable.below(priority, schedulers), evictable.protected_until, _preempted)
+
+
+def _preempted(pod: int) -> tuple[EvictionCause, str]:
+    return "Preemption", ""
 
 
 class QueueRights:
@@ -54,9 +56,11 @@ class QueueRights:
             lower = np.zeros_like(lower)
         if account == NO_ACCOUNT:
             # What an entitled group has is taken by no one who has no right to it.
-            return Yielding(lower, evictable.protected_until, lambda pod: ("Preemption", ""))
+            return Yielding(lower, evictable.protected_until, _preempted)
         own = self.use.book.accounts[account].queue
         chain, borrows = self.tree.chain[own], self.use.borrows(account, amounts)
+        if not self._might_yield(rank, schedulers, borrows):
+            return Yielding(np.zeros_like(lower), evictable.protected_until, _preempted)
         preempted: Mask = lower & ((standings.account == NO_ACCOUNT) | (standings.queue == own))
         parting = standings.parting_from(own)
         reclaimed = np.zeros_like(lower)
@@ -73,6 +77,14 @@ class QueueRights:
         preempted &= ~reclaimed
         until = np.where(reclaimed, standings.lent_until, evictable.protected_until)
         return Yielding(preempted | reclaimed, until, self._rule(reclaimed, chain, borrows))
+
+    def _might_yield(self, rank: Rank, schedulers: tuple[str, ...], borrows: tuple[bool, ...]) -> bool:
+        """Whether it is worth while to look at every pod: for most who wait nobody yields, which is known
+        sooner."""
+        if self.by_rank and self.evictable.any_below(rank.priority, schedulers):
+            return True
+        reclaims = (self.policy.fair_share.reclaim or not own_borrows for own_borrows in borrows)
+        return any(there and may for there, may in zip(self.standings.borrowed_at, reclaims, strict=False))
 
     def _has_more(self, own: int, others: Ints, more: Ints) -> Mask:
         """Which of some queues, one of each pod, have more than one queue would have. Were equal shares

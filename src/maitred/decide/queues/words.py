@@ -122,7 +122,8 @@ def used_by(use: QueueUse, excess: Excess) -> list[tuple[str, int]]:
     row = book.row(excess.queue)
     if excess.kind == "perUser":
         row = book.row_of_user(excess.queue, excess.user) or row
-    counts = np.array([row in one.rows.tolist() for one in book.accounts])
+    counts = np.zeros(len(book.accounts), dtype=np.bool_)
+    counts[book.accounts_in(row)] = True
     pods: Rows = np.flatnonzero(counts[book.account_of_bound] & load.here)
     kinds = book.kinds_in(excess.bounds.resource, excess.bounds.model)
     amounts = book.kinds_of(pods)[:, kinds].sum(axis=1)
