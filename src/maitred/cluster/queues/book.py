@@ -131,13 +131,16 @@ class QueueBook:
 
     def account_of(self, view: GroupView) -> int:
         ours = self.scheduler is None or self.scheduler in view.schedulers
-        queue = self.queue_of(view.payer) if ours else NO_QUEUE
+        return self.account_for(view.payer, view.runtime) if ours else NO_ACCOUNT
+
+    def account_for(self, payer: Payer, runtime: Runtime) -> int:
+        """The number of the account on which a group that waits would run."""
+        queue = self.queue_of(payer)
         if queue == NO_QUEUE:
             return NO_ACCOUNT
         if not self.tree.has_budget[queue]:
-            return self._number_of((queue, view.payer.user, 0, None))
-        span = self.span(view.runtime, queue)
-        return self._number_of((queue, view.payer.user, span, view.runtime.stay.deadline))
+            return self._number_of((queue, payer.user, 0, None))
+        return self._number_of((queue, payer.user, self.span(runtime, queue), runtime.stay.deadline))
 
     def span(self, runtime: Runtime, queue: int) -> int:
         """How long a group of a queue could run, in milliseconds; it pays for so long from the start."""

@@ -54,7 +54,7 @@ WORDS: Mapping[Rule, Words] = {
         "by an override",
         "override",
         lambda turn: "no" if turn.in_line else "yes",
-        "somebody has lifted it past its queue ({mine}, the other {theirs})",
+        "an override lifts it past its queue ({mine}, the other {theirs})",
     ),
     "waited": Words(
         "because they have waited for long",

@@ -61,6 +61,8 @@ def facts(answer: Why) -> Iterator[Sequence[Cell]]:
         yield "End", answer.ends.words
     if answer.due is not None:
         yield "Deadline", Text(answer.due.words, "red" if answer.due.at_risk else "")
+    if answer.yields is not None:
+        yield answer.yields.cause or "Reclaim", answer.yields.words
     if answer.waited is not None:
         yield "Waiting", waited_words(answer.waited)
     if answer.queue is not None and answer.state in ("Waiting", "Suspended"):
@@ -136,7 +138,10 @@ def override_words(override: OverrideNote) -> str:
 
 
 def preemption_rows(preemption: PreemptionAnswer) -> Iterator[Sequence[Cell]]:
-    yield "Preemption", preemption.words if preemption.allowed else f"none: {preemption.words}"
+    title = preemption.cause or "Preemption"
+    yield title, preemption.words if preemption.allowed else f"none: {preemption.words}"
+    if preemption.cause == "Reclaim":
+        yield "", preemption.rule
     if preemption.toll is not None:
         yield "", toll_words(preemption.toll)
     if preemption.nodes:
@@ -239,7 +244,7 @@ def comparison_lines(answer: Comparison, width: int | None = None) -> Iterator[T
     if answer.without_other:
         stands.append((f"without {answer.other}", answer.without_other))
     if answer.preemption:
-        stands.append(("Preemption", answer.preemption))
+        stands.append((answer.cause or "Preemption", answer.preemption))
     yield from aligned(stands, width)
 
 
