@@ -51,6 +51,12 @@ def facts(answer: Why) -> Iterator[Sequence[Cell]]:
     yield "State", state_words(answer)
     if answer.quorum_from and answer.workload is None:
         yield "Quorum", f"said by {answer.quorum_from}"
+    yield from facts_of_places(answer)
+    yield from facts_of_waiting(answer)
+    yield from (("Note", note) for note in answer.notes)
+
+
+def facts_of_places(answer: Why) -> Iterator[Sequence[Cell]]:
     if answer.placement is not None:
         yield "Room" if answer.state == "Unattended" else "Where", where_words(answer)
     if answer.ranks is not None:
@@ -63,6 +69,9 @@ def facts(answer: Why) -> Iterator[Sequence[Cell]]:
         yield "Deadline", Text(answer.due.words, "red" if answer.due.at_risk else "")
     if answer.yields is not None:
         yield answer.yields.cause or "Reclaim", answer.yields.words
+
+
+def facts_of_waiting(answer: Why) -> Iterator[Sequence[Cell]]:
     if answer.waited is not None:
         yield "Waiting", waited_words(answer.waited)
     if answer.queue is not None and answer.state in ("Waiting", "Suspended"):
@@ -74,7 +83,6 @@ def facts(answer: Why) -> Iterator[Sequence[Cell]]:
     if answer.estimate is not None:
         yield "Start", answer.estimate.words
         yield from (("", f"assuming that {one}") for one in answer.estimate.assumptions)
-    yield from (("Note", note) for note in answer.notes)
 
 
 def state_words(answer: Why) -> Text:
