@@ -36,6 +36,7 @@ AHEAD: dict[Rule, Turn] = {
     "override": in_queue(first_turn("priority", 5, 200.0, "ns/z", place=1, lifted=True), share=0.9),
     "waited": in_queue(first_turn("priority", 5, 200.0, "ns/z", place=1, measure=3.0, waited=1.0), share=0.9),
     "fair-share": in_queue(first_turn("priority", 5, 200.0, "ns/z", place=1, measure=3.0), share=0.4),
+    "deadline": in_queue(first_turn("priority", 5, 200.0, "ns/z", place=1, measure=3.0, deadline=1.0)),
     "measure": in_queue(first_turn("priority", 5, 200.0, "ns/z", place=1, measure=1.0)),
     "age": in_queue(first_turn("priority", 5, 99.0, "ns/z", place=1, measure=2.0)),
     "name": in_queue(first_turn("priority", 5, 100.0, "ns/a", place=1, measure=2.0)),

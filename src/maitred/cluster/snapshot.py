@@ -154,7 +154,7 @@ class BoundPods:
         nobody = np.full(len(node), NO_GROUP, dtype=np.int32)
         more = {"node": node, "needs": needs, "labels": labels, "group": nobody, "controller": nobody}
         more |= {"payer": payer, "fixed": np.ones(len(node), dtype=np.bool_)}
-        more["bound_at"] = np.full(len(node), UNKNOWN_TIME, dtype=np.int64)
+        more |= dict.fromkeys(("bound_at", "started"), np.full(len(node), UNKNOWN_TIME, dtype=np.int64))
         columns = []
         for name in self.__slots__:
             column = getattr(self, name)

@@ -11,8 +11,9 @@ unless the policy's order leaves it out. Within one priority come quorums, and l
 quorum runs already; then the surplus of groups that were seated in this cycle. Of each of these, those go
 first that somebody has lifted past the turn of their queue; then those that have waited for longer than the
 policy lets shares hold them up; then groups of several queues go
-by the share that these have, then by the measure of the policy's order if it has one, then by age. The policy
-may put age before the share, or leave the share out. Promised places are held against equals too, so within
+by the share that these have, then by their deadlines if the policy's order lists these (`deadlines.py`), then
+by the measure of the policy's order if it has one, then by age. The policy may put age before the share, or
+leave the share out. Promised places are held against equals too, so within
 one priority they are held first, and the groups that they were promised to come next. A cycle with a budget
 may not get to all groups. Those that it does not get to come first among their equals in a later cycle.
 
@@ -67,6 +68,8 @@ class Turn(NamedTuple):
     elder: float
     """When it was created, where age comes before the share; else 0 for all."""
     share: float
+    deadline: float
+    """Until when it must be done, where the order goes by that and it can be; else infinity."""
     measure: float
     created: float
     key: str
@@ -141,6 +144,7 @@ RULE_OF_FIELD: tuple[Rule, ...] = (
     "waited",
     "age",
     "fair-share",
+    "deadline",
     "measure",
     "age",
     "name",
@@ -174,6 +178,7 @@ def first_turn(
     promised: bool = False,
     lifted: bool = False,
     waited: float = math.inf,
+    deadline: float = math.inf,
     measure: float = math.inf,
     place: int = NOT_CUT_OFF,
     number: int = 0,
@@ -183,8 +188,23 @@ def first_turn(
     part = PROMISED if promised else QUORUM
     elder = created if age_first(order) else 0.0
     first = rank(priority, order)
-    late = (not lifted, waited, elder, 0.0, measure, created, key, number)
-    return Turn(scavenges, False, first, True, place, part, *late)
+    return Turn(
+        scavenges=scavenges,
+        borrows=False,
+        rank=first,
+        claims=True,
+        place=place,
+        part=part,
+        in_line=not lifted,
+        waited=waited,
+        elder=elder,
+        share=0.0,
+        deadline=deadline,
+        measure=measure,
+        created=created,
+        key=key,
+        number=number,
+    )
 
 
 def moving_turn(order: AnyOrder, priority: int, key: str, number: int, scavenges: bool = False) -> Turn:
@@ -204,6 +224,8 @@ def rules_of(policy: Policy) -> list[Rule]:
         out.append("paying")
     if not policy.queues or "fair-share" not in listed:
         out.append("fair-share")
+    if "deadline" not in listed:
+        out.append("deadline")
     if milliseconds(policy.fair_share.longest_wait) is None:
         out.append("waited")
     found = [rule for rule in RULES if rule not in out]

@@ -129,6 +129,7 @@ class _Cycle:
             promised=bool(group.view.nominated) or self.record.keeps_room_for(group.view),
             lifted=group.view.override is not None,
             waited=self.record.waited_long(group.view),
+            deadline=self.record.urgency(group.view),
             measure=self.record.scope.measures.get(group.key, math.inf),
             place=self.budget.place(group.key),
             number=number,

@@ -23,6 +23,7 @@ from maitred.decide.agenda import QueueBranch, Turn, parting, rank
 from maitred.decide.ask import Ask, Assignment, ask_anew, ask_of
 from maitred.decide.budget import Budget
 from maitred.decide.context import Context
+from maitred.decide.deadlines import NOT_DUE, goes_by_deadline, urgency
 from maitred.decide.diagnose import Ahead, Diagnosis, Grounds
 from maitred.decide.healing.deciding import SlowDecision, heal, with_replaced
 from maitred.decide.healing.slow import SlowGroup
@@ -310,7 +311,7 @@ class CycleRecord:
 
     def _new(self, view: GroupView) -> TriedGroup:
         avoided = self.healing.avoided.get(view.group.key, frozenset())
-        screening = screen(view, self.snapshot, self.context)
+        screening = screen(view, self.snapshot, self.context, self.now)
         return TriedGroup.of(view, screening, avoided, self._closed_to(view, screening))
 
     # -- slow members ----------------------------------------------------------------------------------
@@ -348,7 +349,7 @@ class CycleRecord:
 
     def _anew(self, view: GroupView, ask: Ask) -> TriedGroup:
         """A group that asks for other places than those that it has."""
-        screening = screen(view, self.snapshot, self.context)
+        screening = screen(view, self.snapshot, self.context, self.now)
         ask = replace(ask, closed=self._closed_to(view, screening))
         return TriedGroup(view, screening, ask, list(range(len(ask.shapes))))
 
@@ -394,6 +395,19 @@ class CycleRecord:
             return math.inf
         since = min((created for _, created, _ in view.orders), default=math.inf)
         return since if since <= longest else math.inf
+
+    def urgency(self, view: GroupView) -> float:
+        """The deadline by which a group goes, if the order has deadlines; infinity for others."""
+        if not goes_by_deadline(self.context.policy.order):
+            return NOT_DUE
+        return urgency(view, self.snapshot.book, self.now.timestamp() * 1000)
+
+    @cached_property
+    def held_back_until(self) -> int | None:
+        """When the first group may start that is not to start before; in milliseconds since 1970."""
+        now = self.now.timestamp() * 1000
+        firsts = (group.view.runtime.stay.timing.not_before for group in self.groups)
+        return min((at for at in firsts if at is not None and at > now), default=None)
 
     def rank(self, group: TriedGroup) -> int:
         return rank(group.screening.rank.priority, self.context.policy.order)
@@ -448,7 +462,7 @@ class CycleRecord:
         if parts is not None:
             parts = replace(parts, seated=tuple(parts.seated[place] for place in stays))
         group.view = replace(view, running=running, running_shapes=view.running_shapes[stays], parts=parts)
-        group.screening = screen(group.view, self.snapshot, self.context)
+        group.screening = screen(group.view, self.snapshot, self.context, self.now)
         group.ask = ask_of(group.view, group.ask.avoided, group.ask.closed)
 
     # -- what others read ------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from maitred.cluster.snapshot import LaterMembers
 from maitred.decide.ask import Assignment
 from maitred.decide.budget import EXPLAINING
 from maitred.decide.claims import allocate_claims
+from maitred.decide.deadlines import DueDates, due_dates
 from maitred.decide.levels import shared_domains
 from maitred.decide.preemption.promises import not_before
 from maitred.decide.queues.budget_words import with_scavenging
@@ -74,7 +75,8 @@ class Verdicts:
         verdicts = self._verdicts()
         warnings = {warning for group in groups for warning in group.view.group.warnings}
         warnings.update(filter(None, [self.record.usage.warning]))
-        warnings.update(self.record.budgets.warnings, self.record.overrides.warnings)
+        due = self._due(verdicts)
+        warnings.update(self.record.budgets.warnings, self.record.overrides.warnings, due.warnings)
         return Plan(
             binds=tuple(chain.from_iterable(self._binds(group, group.seated) for group in groups)),
             nominations=tuple(chain.from_iterable(self._binds(group, group.promised) for group in groups)),
@@ -91,17 +93,25 @@ class Verdicts:
             drains=tuple(self.record.maintenance.decisions()),
             taints=self.record.healing.taints,
             deadlines=self.record.limits.deadlines,
-            wake_at=self._wake_at(),
+            due=due.groups,
+            wake_at=self._wake_at(due),
             search_exhausted=self.exhausted,
             warnings=tuple(sorted(warnings.union(promises.warnings(), self.record.maintenance.warnings()))),
         )
 
-    def _wake_at(self) -> str | None:
+    def _due(self, verdicts: Sequence[GroupVerdict]) -> DueDates:
+        """Of those who wait."""
+        both = zip(self.record.groups, verdicts, strict=True)
+        waiting = (group.view for group, found in both if found.verdict != "Scheduled")
+        return due_dates(waiting, self.record.snapshot.book, round(self.record.now.timestamp() * 1000))
+
+    def _wake_at(self, due: DueDates) -> str | None:
         healing, promises = self.record.healing.wake_at, self.record.promises.wake_at
         seated = (group.ask.account for group in self.record.groups if group.seated)
         limits = self.record.limits.wake_at(seated)
         memories = (self.record.usage.wake_at, self.record.budgets_wake_at, self.record.overrides.wake_at)
-        others = (promises, self.record.maintenance.wake_at, *memories, limits)
+        may_start = (self.record.held_back_until, due.wake_at)
+        others = (promises, self.record.maintenance.wake_at, *memories, limits, *may_start)
         times = [one for one in others if one is not None]
         times += [] if healing is None else [round(healing.timestamp() * 1000)]
         return not_before(min(times)) if times else None

@@ -31,6 +31,11 @@ def policy_findings(policy: Policy, snapshot: Snapshot) -> tuple[str, ...]:
     )
 
 
+def too_much_guaranteed(policy: Policy, snapshot: Snapshot) -> bool:
+    """Whether healthy nodes have less of something than is guaranteed."""
+    return any(_too_much_guaranteed(terms_of(policy.queues), _Hardware(policy, snapshot)))
+
+
 class _Hardware:
     """What the nodes have that maitred may seat on, and those that an autoscaler could add."""
 

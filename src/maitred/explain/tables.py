@@ -150,6 +150,7 @@ def seats(plan: Plan, width: int | None) -> Iterator[Text]:
         ("Nominations", seat_rows(plan.nominations)),
         ("Evictions", evicted(plan.evictions)),
         ("Deadlines of Jobs", deadline_rows(plan)),
+        ("Too late for their deadlines", late_rows(plan)),
         ("Healing", healing_rows(plan)),
         ("Room kept for pods that come later", kept_rows(plan.holds)),
         ("Kept free for repairs", spare_rows(plan.holds)),
@@ -179,6 +180,13 @@ def deadline_rows(plan: Plan) -> Iterator[Sequence[Cell]]:
             one.job,
             words if one.seconds is not None else "has none any more: it waits for places again",
         )
+
+
+def late_rows(plan: Plan) -> Iterator[Sequence[Cell]]:
+    for one in plan.due:
+        if one.at_risk:
+            start = "" if one.latest_start is None else f", so it had to start by {one.latest_start}"
+            yield "", one.group, f"must be done by {one.deadline}{start}"
 
 
 def seat_rows(binds: Iterable[Bind]) -> Iterator[Sequence[Cell]]:

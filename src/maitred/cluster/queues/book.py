@@ -141,13 +141,18 @@ class QueueBook:
 
     def account_of(self, view: GroupView) -> int:
         ours = self.scheduler is None or self.scheduler in view.schedulers
-        queue = self.queue_of(view.payer) if ours else NO_QUEUE
+        number = self.account_for(view.payer, view.runtime) if ours else NO_ACCOUNT
+        joins = number != NO_ACCOUNT and self.scavenges_with(view)
+        return self.scavenging(number) if joins else number
+
+    def account_for(self, payer: Payer, runtime: Runtime) -> int:
+        """The number of the account on which a group that waits would run."""
+        queue = self.queue_of(payer)
         if queue == NO_QUEUE:
             return NO_ACCOUNT
-        if not self.tree.has_budget[queue] or self.scavenges_with(view):
-            return self._number_of((queue, view.payer.user, 0, None, self.scavenges_with(view)))
-        span = self.span(view.runtime, queue)
-        return self._number_of((queue, view.payer.user, span, view.runtime.stay.deadline, False))
+        if not self.tree.has_budget[queue]:
+            return self._number_of((queue, payer.user, 0, None, False))
+        return self._number_of((queue, payer.user, self.span(runtime, queue), runtime.stay.deadline, False))
 
     def scavenges_with(self, view: GroupView) -> bool:
         """Whether the members of a group that wait join others who run without paying."""

@@ -10,7 +10,7 @@ from maitred.model.duration import written
 from maitred.model.plan import Blocker, Detail
 from maitred.model.policy import Policy
 from maitred.model.runtime import MAX_RUNTIME
-from maitred.model.words import moment
+from maitred.model.words import moment, rounded
 
 DIGITS = 3
 MINUTE = 60_000
@@ -87,14 +87,17 @@ def unpaid(
 
 
 def _sentence(detail: Detail, excess: Overspend) -> str:
-    may = f"queue {detail['queue']} may spend {detail['budget']:g} {detail['unit']} a {detail['period']}"
-    asked = f"the group needs {detail['asked']:g} ({round(excess.rate, DIGITS):g} an hour until its end)"
+    budget, spent, committed, needs, rate = map(
+        rounded, (detail["budget"], excess.spent, excess.committed, excess.asked, excess.rate)
+    )
+    may = f"queue {detail['queue']} may spend {budget} {detail['unit']} a {detail['period']}"
+    asked = f"the group needs {needs} ({rate} an hour until its end)"
     if excess.period:
         return (
-            f"{may}, and of those from {detail['begins']} on {detail['committed']:g} are committed to groups "
+            f"{may}, and of those from {detail['begins']} on {committed} are committed to groups "
             f"that run; {asked} of them"
         )
-    return f"{may}: {detail['spent']:g} are spent and {detail['committed']:g} committed, and {asked}"
+    return f"{may}: {spent} are spent and {committed} committed, and {asked}"
 
 
 def _advice(detail: Detail, excess: Overspend, amount: float) -> str:

@@ -48,7 +48,7 @@ from maitred.model.spending import (
     SpendingMemory,
 )
 from maitred.model.times import at_second
-from maitred.model.words import moment
+from maitred.model.words import moment, rounded
 
 DEVICE_HOURS = "device-hours"
 LONGEST_LIST = LONGEST * 2 // 3
@@ -324,7 +324,7 @@ class _Settlement:
             if reached:
                 found.append(
                     f"queue {self.book.tree.queues[queue].name} has spent or committed {max(reached):.0%} of "
-                    f"the {budget.amount:g} {unit_words(budget, self.policy)} that it may spend until "
+                    f"the {rounded(budget.amount)} {unit_words(budget, self.policy)} that it may spend until "
                     f"{moment(int(balances.bounds[row, 1]) // 1000)}"
                 )
         return found

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.journal import Rows
 from maitred.cluster.leaving import leaving_pods
 from maitred.cluster.nodes import Ints, Mask
@@ -160,7 +161,7 @@ class Rehearsal:
         ]
         numbers, turns, late = [number for number, _ in decided], list[Turn](), list[Turn]()
         for group, (_, view) in zip(self.cycle.groups, decided, strict=True):
-            screening = screen(view, self.snapshot, self.context)
+            screening = screen(view, self.snapshot, self.context, self.now)
             if not screening.problems:
                 (late if screening.obstacles else turns).append(self.cycle.turn_of(group))
         turns.sort()
@@ -487,9 +488,15 @@ class Rehearsal:
         return other.view.missing not in (0, len(other.view.pods)) and other.number in self._seated
 
     def _is_through(self, other: RankedGroup, ranked: RankedGroup) -> bool:
-        """A surplus may come later; who needs others near is tried once more."""
+        """A surplus may come later; who needs others near is tried once more. What is committed of a budget
+        depends on more than on where members are."""
         settled = self.plain(other) and not other.view.device_claims and other.stands != "Preempting"
+        settled = settled and not self._is_paid_for(other.view)
         return settled and (not self._has_surplus(other) or other.turn.surplus < ranked.turn)
+
+    def _is_paid_for(self, view: GroupView) -> bool:
+        book = self.snapshot.book
+        return book is not None and view.account != NO_ACCOUNT and bool(book.accounts[view.account].span)
 
     def _has_one_turn(self, other: RankedGroup) -> bool:
         """Whether all that it has was given to it in its turn, and nothing could be later."""

@@ -15,6 +15,7 @@ from maitred.decide.queues.budget_words import AT_ANY_TIME
 from maitred.explain.healing import slow_words
 from maitred.explain.situation import Situation
 from maitred.explain.why.answer import Placement, Why
+from maitred.explain.why.due import due_of_seated
 from maitred.explain.why.ending import end_of
 from maitred.explain.why.names import Names
 from maitred.explain.why.parts import running_tree
@@ -37,7 +38,7 @@ def of_seated(situation: Situation, key: str, names: Names) -> Why:
     away = lost_nodes(situation.snapshot)[bound.node[rows]] & ~bound.terminating[rows]
     placed = (staying if seated is None else seated.counted) - int(np.count_nonzero(away))
     progress = progress_in(situation, key, names)
-    unready = progress is not None and is_starting(progress)
+    unready, ends = progress is not None and is_starting(progress), end_of(situation, rows)
     members, quorum = max(len(rows), len(names.seen_members.get(key, ()))), group.quorum
     if tree:
         group = Group(key, origin=f"CompositePodGroup {key}")
@@ -56,7 +57,8 @@ def of_seated(situation: Situation, key: str, names: Names) -> Why:
         placement=placement_of(situation, group, rows),
         ranks=ranks_of_seated(situation.snapshot, situation.policy, group, rows),
         progress=progress,
-        ends=end_of(situation, rows),
+        ends=ends,
+        due=due_of_seated(situation, rows, ends),
         notes=(
             *unpaid_words(situation, rows),
             *slow_words(situation, key),
