@@ -27,7 +27,7 @@ from maitred.simulate.seating.held_by_priority import HeldByPriority
 from maitred.simulate.seating.objects import group_key, is_lone, pod, pod_group, pod_key
 from maitred.simulate.seating.orders import measure_of
 from maitred.simulate.seating.quick_fit import QuickFit
-from maitred.simulate.seating.same_requests import UNKNOWN, SameRequests, Waiter, kin_key, passed
+from maitred.simulate.seating.same_requests import UNKNOWN, SameRequests, WaitingTurn, kin_key, passed
 from maitred.simulate.seating.seater import LostMembers, Moves, Removal, SeatAssignment
 
 SOLVABLE = ("Scheduled", "Waiting", "Preempting")
@@ -44,7 +44,7 @@ class WaitingGroup:
 
     key: Hashable
     kin: SameRequests
-    waiter: Waiter
+    waiter: WaitingTurn
     clock: Counter[str]
     """What the clock of its kin showed when it joined."""
     lacks_quorum: bool
@@ -161,7 +161,7 @@ class WholeGroups:
         kin = self._kins.setdefault(
             key, SameRequests(now, before.kin if before and group.nominated else None)
         )
-        waiter = Waiter(self._turn(group, now), group)
+        waiter = WaitingTurn(self._turn(group, now), group)
         kin.add(waiter)
         self._standing[group] = WaitingGroup(key, kin, waiter, kin.read_clock(now), not group.has_quorum)
         self._elastic += group.job.is_elastic
@@ -232,7 +232,7 @@ class WholeGroups:
     def _needs_diagnosis(self, kin: SameRequests, now: Time) -> bool:
         return kin.needs_diagnosis(now) or (kin.hopeless and not self._unwell)
 
-    def _asked(self, kin: SameRequests) -> Sequence[Waiter]:
+    def _asked(self, kin: SameRequests) -> Sequence[WaitingTurn]:
         """The first speaks for all, but where some could do with fewer: a surplus comes after all quorums, so
         everyone must be looked at together."""
         return kin.waiters if self._elastic else kin.waiters[:1]
@@ -272,7 +272,7 @@ class WholeGroups:
         taken = self._held_by_priority.below(group.job.priority, nodes)
         return taken is not None and self.amounts.could_sit(group, nodes, free + taken)
 
-    def _decide(self, waiters: Sequence[Waiter], now: Time, explained: Container[str] = ()) -> Plan:
+    def _decide(self, waiters: Sequence[WaitingTurn], now: Time, explained: Container[str] = ()) -> Plan:
         for waiter in waiters:
             self._introduce(waiter.group)
         measures = {waiter.turn.key: waiter.turn.measure for waiter in waiters}
