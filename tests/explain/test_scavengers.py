@@ -88,6 +88,14 @@ def test_queues_show_what_runs_without_paying() -> None:
     assert "UNPAID" not in "\n".join(line.plain for line in queue_lines(none))
 
 
+def test_queues_are_told_also_after_other_answers_where_the_first_is_about_to_run_so() -> None:
+    """Answers share what was worked out for the one before."""
+    objects = [b.node("n", gpu=16), asks("a", node="n"), asks("new")]
+    situation = situation_of(objects, policy())
+    assert [bind.pod for bind in situation.decided().binds] == ["default/new"]
+    assert queues(situation) == queues(situation_of(objects, policy()))
+
+
 def test_a_policy_that_lets_nobody_take_their_places_is_pointed_out() -> None:
     budget = "budget: {deviceHours: 1, period: day, onSpent: scavenge}, runtime: {default: 1h}"
     rules = f"queues: [{{name: a, {budget}}}]"

@@ -13,6 +13,8 @@ from maitred.model.membership import KEYS
 from maitred.model.meta import Timestamp
 from maitred.model.policy import Policy
 from maitred.model.protection import ALL_PROTECTION_MARKS
+from maitred.model.runtime import EXPECTED_RUNTIME, LIMIT_MARKS
+from maitred.model.timing import TIMING_MARKS
 from maitred.verify import verify
 from tests.oracle import builders as b
 from tests.oracle.builders import Obj
@@ -132,3 +134,12 @@ def test_members_of_many_opinions_are_not_all_quoted() -> None:
     plan = decide(snapshot_of([b.node("n0"), *pods]), Policy(), NOW)
     [group] = plan.groups
     assert group.blockers[0].message.endswith(", 45 more")
+
+
+@pytest.mark.parametrize("mark", sorted({*TIMING_MARKS, *LIMIT_MARKS, EXPECTED_RUNTIME}))
+def test_a_group_has_one_warning_of_each_mark_that_cannot_be_read(mark: str) -> None:
+    """Whatever its members write; a warning is told in every cycle."""
+    pods = [b.pod(f"p{n}", annotations={**b.gang("g", 2), mark: f"{n}{'x' * 900}"}) for n in range(50)]
+    [warning] = decide(snapshot_of([b.node("n0"), *pods]), Policy(), NOW).warnings
+    assert warning.startswith(f"group default/g: {mark}: ")
+    assert len(warning) < 300

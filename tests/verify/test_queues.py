@@ -111,6 +111,28 @@ def test_equals_may_be_taken_in_either_order() -> None:
     assert said(objects, reclaiming("first", "n1"), policy=TEAMS) == []
 
 
+def test_without_a_least_time_a_start_that_is_still_to_come_protects_nobody() -> None:
+    """The clock of a node may be ahead."""
+    objects = deepcopy(CLUSTER)
+    objects[3]["status"]["startTime"] = "2026-01-31T12:00:30Z"
+    now = datetime.fromisoformat("2026-01-31T12:00:00Z")
+    assert said(objects, reclaiming(), policy=TEAMS, now=now) == []
+    held = policy(queue("vision", limit(guarantee=8)), queue("language", limit(guarantee=8), minRuntime="1m"))
+    (told,) = said(objects, reclaiming(), policy=held, now=now)
+    assert "before it has run as long" in told
+
+
+@pytest.mark.parametrize(
+    ("word", "right"), [("any", False), ("same", False), ("", False), ("3", True), ("A100", True)]
+)
+def test_who_says_a_word_of_models_that_there_is_not_is_invalid(word: str, right: bool) -> None:
+    wish = user_of("wish", "vision")
+    wish["metadata"]["annotations"]["maitred.dev/device-models"] = word
+    made = settled(plan([], [entry("wish", "Invalid", 1, 1, 0, blocker("Request"))]))
+    found = [one for one in said([big("n1"), wish], made, policy=TEAMS) if "makes it so" in one]
+    assert bool(found) != right
+
+
 def test_who_would_borrow_does_not_reclaim() -> None:
     teams = policy(queue("vision", limit(guarantee=7)), queue("language", limit(guarantee=8)))
     borrows = "reclaimed for default/train, but with it queue vision has more than its guarantee"

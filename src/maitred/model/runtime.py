@@ -76,7 +76,7 @@ class Runtime(Lean, frozen=True):
         """What cannot be read, and what follows from that."""
         found = []
         if self.unread is not None:
-            what = f"{EXPECTED_RUNTIME}: {self.unread!r} is not {FORM}, and longer than 0"
+            what = f"{EXPECTED_RUNTIME}: {self.unread[:CUT_TO]!r} is not {FORM}, and longer than 0"
             found.append(f"{what}; so it is not known when it ends")
         if self.stay.unread:
             found.append(f"{self.stay.unread}; so it counts for nothing")

@@ -5,7 +5,7 @@ group, on its object, and on the owners above it. What is nearest to the pods co
 told, and counts for nothing.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from maitred.model.meta import CUT_TO, Lean, MarkSaid
 from maitred.model.times import MOMENT_FORM, moment_in
@@ -22,7 +22,7 @@ class WantedTimes(Lean, frozen=True):
     not_before: int | None = None
     """No member has a place before."""
     unread: tuple[str, ...] = ()
-    """Marks that cannot be read, and what is wrong with each."""
+    """What is wrong with each mark that cannot be read, where it stands first."""
 
 
 UNTIMED = WantedTimes()
@@ -39,7 +39,7 @@ def timing_of(places: Sequence[Sequence[MarkSaid]]) -> WantedTimes:
             found.setdefault(one.key, read)
     if not found and not unread:
         return UNTIMED
-    return WantedTimes(found.get(DEADLINE), found.get(NOT_BEFORE), tuple(dict.fromkeys(unread)))
+    return WantedTimes(found.get(DEADLINE), found.get(NOT_BEFORE), _one_of_each(unread))
 
 
 def common_timing(timings: Collection[WantedTimes]) -> WantedTimes:
@@ -50,5 +50,10 @@ def common_timing(timings: Collection[WantedTimes]) -> WantedTimes:
     return WantedTimes(
         min((one.deadline for one in timings if one.deadline is not None), default=None),
         max((one.not_before for one in timings if one.not_before is not None), default=None),
-        tuple(sorted({problem for one in timings for problem in one.unread})),
+        _one_of_each(sorted({problem for one in timings for problem in one.unread})),
     )
+
+
+def _one_of_each(unread: Iterable[str]) -> tuple[str, ...]:
+    """The first that is wrong with each mark: thousands of members may all have written something else."""
+    return tuple({problem.partition(":")[0]: problem for problem in reversed([*unread])}.values())[::-1]

@@ -7,9 +7,10 @@ from .claimed import is_device, names_of_class
 from .claims import wish_of
 from .groups import Group
 from .objects import Node
+from .payers import places_of
 from .pods import Pod
 
-MODELS, ANY = "maitred.dev/device-models", "any"
+MODELS, ANY, SAME = "maitred.dev/device-models", "any", "same"
 
 
 def judge_models(case: Case) -> Iterator[Breach]:
@@ -50,6 +51,16 @@ def _minds_not(group: Group) -> bool:
         {**pod.annotations, **pod.labels}.get(MODELS) == ANY or pod.controller or pod.group_name
         for pod in group.members
     )
+
+
+def says_unknown_models(case: Case, group: Group) -> bool:
+    """Whether what it says of models is no word of ours, or two things at once."""
+    said = set[str]()
+    for pod in group.pending:
+        own = (pod.labels, pod.annotations)
+        places = (*own, *places_of(pod, case.leaf_of[pod.key].key, case.cluster))
+        said |= {marks.get(MODELS, "") for marks in places}
+    return len(said - {""}) > 1 or not said <= {"", ANY, SAME}
 
 
 def by_model(case: Case, group: Group, nodes: list[Node]) -> list[list[Node]]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from .case import Breach, Case, breach
 from .groups import Group
 from .limits import asked_by
+from .models import says_unknown_models
 from .payers import account_of
 from .rights import LIMITS
 
@@ -20,7 +21,7 @@ def may_be_barred(case: Case, group: Group) -> bool:
             return True
         if any(rights.queues[name].is_selective for name in rights.chain(found.queue)):
             return True
-    return asks_too_much(case, group)
+    return asks_too_much(case, group) or says_unknown_models(case, group)
 
 
 def asks_too_much(case: Case, group: Group) -> bool:

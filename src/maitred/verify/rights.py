@@ -342,7 +342,8 @@ def _judge_reclaim(
             yield f"reclaimed for {group.key}, but then {claimant} has no smaller share than {owner} had"
     least_runtime = rights.queues[books.queue(eviction.pod)].min_runtime
     starts = [pod.started for pod in case.group_of[eviction.pod.key].running if pod.started is not None]
-    if case.now is not None and starts and case.now < thousandths(min(starts)) + least_runtime:
+    waits = least_runtime > 0 and case.now is not None and bool(starts)
+    if waits and case.now < thousandths(min(starts)) + least_runtime:
         yield f"reclaimed for {group.key} before it has run as long as its queue says"
 
 

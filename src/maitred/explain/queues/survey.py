@@ -87,10 +87,11 @@ class QueueSurvey:
                     yield ClusterAmounts(resource, model, text(resource, there), text(resource, used))
 
     def _paid(self, queue: int) -> Ints:
-        """What it has, without those who do not pay, as turns compare it."""
+        """What it has, without those who do not pay, as turns compare it. A row that is younger than what was
+        counted is of those who would only begin to run without paying."""
         free = self.book.rows_of_scavengers.get(queue)
         used: Ints = self.used[self.book.row(queue)]
-        return used if free is None else used - self.used[free]
+        return used if free is None or free >= len(self.used) else used - self.used[free]
 
     def _budget(self, queue: int) -> BudgetState | None:
         balances, budget = self.situation.snapshot.balances, self.tree.queues[queue].budget
