@@ -14,9 +14,11 @@ from maitred.explain.capacity.capacity import capacity
 from maitred.explain.group_verdicts import group_verdicts
 from maitred.explain.proposal.propose import proposals
 from maitred.explain.proposal.supposition import Supposition, gang_objects
+from maitred.explain.receipts import victim_words
 from maitred.explain.redaction.situation import as_seen_by
 from maitred.explain.remedies.seeking import explained_plan
 from maitred.explain.situation import Situation
+from maitred.explain.tenant_words import as_told_at_home, reader_of
 from maitred.explain.why.comparing import compare
 from maitred.explain.why.evicted import receipt
 from maitred.explain.why.names import find
@@ -250,3 +252,50 @@ def test_the_head_of_a_strangers_ray_cluster_is_no_surplus_to_those_who_may_not_
     assert len(told.evictions) == len(true.evictions) == 1
     assert [bind.node for bind in told.nominations] == [bind.node for bind in true.nominations]
     assert [bind.node for bind in true.nominations] != ["n0"]
+
+
+@pytest.mark.parametrize("fair", [False, True])
+def test_a_past_eviction_names_no_queue_of_strangers(fair: bool) -> None:
+    """Whose guarantee it was, or whose smaller share, is told as of one that is decided now."""
+    mine = {"matchLabels": {"kubernetes.io/metadata.name": "default"}}
+    theirs = {"name": f"{SECRET}-queue", "namespaces": {"matchLabels": {"team": SECRET}}}
+    guarantee = {"resource": b.GPU, "guarantee": 0 if fair else 4}
+    rules = {
+        "queues": [{**theirs, "limits": [guarantee]}, {"name": "ours", "namespaces": mine}],
+        "fairShare": {"reclaim": fair},
+    }
+    marks = {"maitred.dev/queue": "ours"}
+    victims = [b.pod(f"v{n}", gpu=2, node="n", annotations=marks) for n in range(2)]
+    wish = b.pod(
+        "t", namespace=SECRET, gpu=1 if fair else 4, annotations={"maitred.dev/queue": theirs["name"]}
+    )
+    spaces = [b.namespace("default"), b.namespace(SECRET, {"team": SECRET})]
+    objects = [*spaces, b.node("n", gpu=4), *victims, wish]
+    whole = Situation(snapshot_of(objects, rules), policy_of(rules), NOW)
+    evictions = whole.decided().evictions
+    assert all(f"queue {SECRET}-queue" in one.receipt.rule for one in evictions)
+    event = victim_words(evictions[0], reader_of(evictions[0].pod))
+    assert_kept(event)
+    assert "its queue" in event
+    past = History(evictions=[PastEviction(NOW.timestamp(), one) for one in evictions])
+    gone = Situation(snapshot_of([*spaces, b.node("n", gpu=4)], rules), policy_of(rules), NOW, None, past)
+    answer = receipt(as_seen_by(gone, ("default",)), evictions[0].pod, "default")
+    assert_kept(answer)
+    assert "queue ours has" in answer.summary
+    assert f"queue {SECRET}-queue" in receipt(gone, evictions[0].pod, "default").summary
+
+
+def test_a_condition_names_no_queue_of_strangers_that_keeps_what_it_has() -> None:
+    theirs = {
+        "name": f"{SECRET}-queue",
+        "lend": "never",
+        "namespaces": {"matchLabels": {"team": SECRET}},
+        "limits": [{"resource": b.GPU, "guarantee": 4}],
+    }
+    rules = {"queues": [theirs]}
+    whole = Situation(snapshot_of([b.node("n", gpu=4), b.pod("t", gpu=2)], rules), policy_of(rules), NOW)
+    [verdict] = plan_of(whole).groups
+    assert f"queue {SECRET}-queue lends nothing" in verdict.blockers[0].message
+    [told] = as_told_at_home(verdict).blockers
+    assert "another queue lends nothing" in told.message
+    assert SECRET not in told.message

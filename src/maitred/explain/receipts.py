@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from maitred.explain.tenant_words import EVERYBODY_NAMED, Audience, elsewhere
+from maitred.explain.tenant_words import EVERYBODY_NAMED, Audience, elsewhere, rule_told
 from maitred.model.drain import MAINTENANCE
 from maitred.model.plan import Eviction
 from maitred.model.words import counted
@@ -59,7 +59,8 @@ def _sentence(evictions: Sequence[Eviction], parts: Sequence[str], reader: Audie
         return f"evicted for maintenance, {first.receipt.rule}: {'; '.join([*parts, *beyond])}"
     preemptor = reader.group(first.preemptor)
     if first.cause in ("Reclaim", "Budget"):
-        return f"evicted for {preemptor}: {'; '.join([first.receipt.rule, *parts, *beyond])}"
+        rule = rule_told(first.receipt.rule, first.preemptor, reader)
+        return f"evicted for {preemptor}: {'; '.join([rule, *parts, *beyond])}"
     head = f"evicted for {preemptor} (priority {first.receipt.preemptor_priority} > {lower})"
     return f"{head}: {'; '.join([*parts, *beyond])}"
 

@@ -18,6 +18,7 @@ from maitred.model.words import counted
 
 SOMETHING = "something in another namespace"
 _WITH_SLASH = re.compile(r"[^\s,;()\[\]{}\"'`=<>]*/[^\s,;()\[\]{}\"'`=<>]*")
+_CLAIMANT = re.compile(r"^((?:it was lent|fair share): )queue \S+")
 _END = ".:!?"
 """What may follow a name and is no part of it."""
 
@@ -61,6 +62,11 @@ class Audience:
         return [*known, *elsewhere(len(keys) - len(known), "group")]
 
 
+def rule_told(rule: str, preemptor: str, reader: Audience) -> str:
+    """The rule of a receipt. The queue of whoever comes instead is named to those who may know the group."""
+    return rule if reader.knows(preemptor) else _CLAIMANT.sub(r"\1its queue", rule)
+
+
 def elsewhere(count: int, noun: str) -> list[str]:
     if not count:
         return []
@@ -92,9 +98,12 @@ def as_told_at_home(verdict: GroupVerdict) -> GroupVerdict:
 
 
 def _blocker(blocker: Blocker, reader: Audience) -> Blocker:
-    """Who went first is what a blocker can tell of others; its detail is not written into namespaces."""
+    """Who went first is what a blocker can tell of others, and which queue keeps what it has; its detail is
+    not written into namespaces."""
     ahead, message = list(map(str, blocker.detail.get("ahead", ()))), blocker.message
     named = ", ".join(ahead)
     if named:
         message = message.replace(named, ", ".join(reader.groups(ahead)))
+    if blocker.detail.get("limit") == "lend":
+        message = message.replace(f"queue {blocker.detail['queue']} lends", "another queue lends")
     return Blocker(blocker.category, told_to((reader.namespace or "",), message))

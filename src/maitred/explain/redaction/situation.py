@@ -1,5 +1,6 @@
 """The situation that the questions of one reader are answered from."""
 
+import re
 from collections.abc import Collection
 
 from maitred.explain.redaction.overrides import override_told
@@ -10,6 +11,9 @@ from maitred.model.history import History, PastEviction, PastGroup
 from maitred.model.plan import Alternative, Departure, Eviction, Receipt, Toll
 from maitred.model.policy import Policy, Preemption, ProtectionLimits
 from maitred.model.queues import Queue
+
+_QUEUE = re.compile(r"\bqueue (\S+)(?= (?:asks for|has|was) )")
+"""Where the rule of a receipt names a queue."""
 
 
 def as_seen_by(situation: Situation, namespaces: Collection[str] | None) -> Situation:
@@ -114,7 +118,7 @@ def _eviction(past: PastEviction, redaction: Redaction) -> PastEviction:
     )
     told = Receipt(
         unit=names.key(receipt.unit),
-        rule=told_to(names.own, receipt.rule),
+        rule=_rule(receipt.rule, redaction),
         priority=receipt.priority,
         preemptor_priority=receipt.preemptor_priority,
         work_lost_device_hours=receipt.work_lost_device_hours,
@@ -141,6 +145,12 @@ def _eviction(past: PastEviction, redaction: Redaction) -> PastEviction:
             receipt=told,
         ),
     )
+
+
+def _rule(rule: str, redaction: Redaction) -> str:
+    """Queues that are not the reader's have no names here either."""
+    told = _QUEUE.sub(lambda found: f"queue {redaction.words.told(found[1])}", rule)
+    return told_to(redaction.names.own, told)
 
 
 def _toll(toll: Toll) -> Toll:
