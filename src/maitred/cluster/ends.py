@@ -70,9 +70,8 @@ def guessed_ends(snapshot: Snapshot, now: int) -> Ints:
     late = guess <= now
     guess[late | (spans == NEVER)] = (2 * now - started + 1)[late | (spans == NEVER)]
     found = np.minimum(enforced_ends(snapshot, now), guess)
-    services = np.array(
-        [one is not None and one.owner[0] in SERVICES for one in bound.occupants], dtype=np.bool_
-    )
+    kinds = ("" if one is None else one.owner[0] for one in bound.occupants)
+    services = np.array([kind in SERVICES for kind in kinds], dtype=np.bool_)
     found[bound.fixed | services | stuck_pods(snapshot, now)] = NEVER
     return found
 
