@@ -79,6 +79,7 @@ class Verdicts:
         warnings = {warning for group in groups for warning in group.view.group.warnings}
         warnings.update(filter(None, [self.record.usage.warning]))
         warnings.update(self.record.budgets.warnings, self.record.overrides.warnings)
+        warnings.update(self.record.holds.warnings)
         return Plan(
             binds=tuple(chain.from_iterable(self._binds(group, group.seated) for group in groups)),
             nominations=tuple(chain.from_iterable(self._binds(group, group.promised) for group in groups)),
@@ -298,8 +299,8 @@ class Verdicts:
         found = attempt(diagnosis.trial, ask, self.record.context, self.record.context.steps())
         if not found:
             return None
-        stretch = self.record.holds.from_now(group.view)
-        return held_up(ask, found, group.beside, stretch, diagnosis.trial)
+        tenure = self.record.holds.from_now(group.view)
+        return held_up(ask, found, group.beside, tenure, diagnosis.trial)
 
     def _with_plan(
         self, group: TriedGroup, plan: PlannedGroup, blockers: tuple[Blocker, ...]

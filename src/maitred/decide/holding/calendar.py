@@ -25,7 +25,7 @@ from maitred.cluster.trial import Trial
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class Tenure:
     """From when until when somebody has a place, in milliseconds since 1970."""
 
     begin: int
@@ -69,8 +69,8 @@ class Calendar:
         self.snapshot, self.now = snapshot, now
         self._meter, self._leaving = meter, leaving
         self._rolling: Trial | None = None
-        self._taken: dict[Seated, Stretch] = {}
-        self._planned: dict[Seated, Stretch] = {}
+        self._taken: dict[Seated, Tenure] = {}
+        self._planned: dict[Seated, Tenure] = {}
         self.moments: list[Moment] = []
         """By time."""
 
@@ -81,46 +81,46 @@ class Calendar:
 
     # -- who is there ----------------------------------------------------------------------------------
 
-    def enter(self, entries: Iterable[Seated], stretch: Stretch) -> None:
+    def enter(self, entries: Iterable[Seated], tenure: Tenure) -> None:
         """They have these places from now on."""
         for entry in entries:
-            self._taken[entry] = stretch
-            self._show(entry, stretch)
+            self._taken[entry] = tenure
+            self._show(entry, tenure)
 
     def leave(self, entry: Seated) -> None:
         """They do not have it after all."""
-        stretch = self._taken.pop(entry, None)
+        tenure = self._taken.pop(entry, None)
         for moment in self.moments:
-            if stretch is not None and stretch.holds(moment.at):
+            if tenure is not None and tenure.holds(moment.at):
                 moment.trial.let_go(moment.shown.pop(entry))
 
-    def _show(self, entry: Seated, stretch: Stretch) -> None:
+    def _show(self, entry: Seated, tenure: Tenure) -> None:
         for moment in self.moments:
-            if stretch.holds(moment.at):
+            if tenure.holds(moment.at):
                 moment.show(entry)
 
-    def plan(self, entries: Sequence[Seated], stretch: Stretch, at: Trial, is_known: bool = True) -> None:
+    def plan(self, entries: Sequence[Seated], tenure: Tenure, at: Trial, is_known: bool = True) -> None:
         """From a later moment on they have these places. `at` is the cluster then, without them."""
-        begin = (stretch.begin, is_known)
+        begin = (tenure.begin, is_known)
         moment = next((one for one in self.moments if (one.at, one.is_known) == begin), None)
         if moment is None:
-            there = [entry for entry, when in self._everyone() if when.holds(stretch.begin)]
+            there = [entry for entry, when in self._everyone() if when.holds(tenure.begin)]
             trial = at.on(at.nodes)
             shown = dict(zip(there, trial.load.seated(), strict=True))
-            moment = Moment(stretch.begin, is_known, trial, shown)
+            moment = Moment(tenure.begin, is_known, trial, shown)
             moment.shapes.update(one.shape for one in there if one in self._planned)
             self.moments.append(moment)
             self.moments.sort(key=lambda one: one.at)
-        moment.groups.append(stretch.group)
+        moment.groups.append(tenure.group)
         for entry in entries:
             moment.rows.append(entry.rows)
-            self._planned[entry] = stretch
-            self._show(entry, stretch)
+            self._planned[entry] = tenure
+            self._show(entry, tenure)
             for one in self.moments:
-                if stretch.holds(one.at):
+                if tenure.holds(one.at):
                     one.shapes.add(entry.shape)
 
-    def _everyone(self, planned: bool = True) -> Iterator[tuple[Seated, Stretch]]:
+    def _everyone(self, planned: bool = True) -> Iterator[tuple[Seated, Tenure]]:
         yield from self._taken.items()
         if planned:
             yield from self._planned.items()
@@ -141,14 +141,14 @@ class Calendar:
         left = np.flatnonzero(self._leaving | (self.ends <= moment if gone is None else gone))
         if len(left):
             trial.evict(left)
-        for entry, stretch in self._everyone(planned):
-            if stretch.holds(moment):
+        for entry, tenure in self._everyone(planned):
+            if tenure.holds(moment):
                 trial.seat(entry.shape, entry.rows, entry.copies, entry.account)
         return trial
 
     def changes(self) -> Ints:
         """The moments after now at which places become free, in order."""
-        later = [stretch.end for _, stretch in self._everyone()]
+        later = [tenure.end for _, tenure in self._everyone()]
         found = np.unique(np.concatenate((self.ends, np.array(later, dtype=np.int64))))
         return found[(found > self.now) & (found < NEVER)]
 
@@ -157,9 +157,9 @@ class Calendar:
         last = np.zeros(len(self.snapshot.nodes.names), dtype=np.int64)
         gone = self.ends <= moment
         np.maximum.at(last, self.snapshot.bound.node[gone], self.ends[gone])
-        for entry, stretch in self._everyone():
-            if stretch.end <= moment:
-                last[entry.rows] = np.maximum(last[entry.rows], stretch.end)
+        for entry, tenure in self._everyone():
+            if tenure.end <= moment:
+                last[entry.rows] = np.maximum(last[entry.rows], tenure.end)
         return last
 
     def leaving_by(self, moment: int, rows: Rows) -> list[str]:
@@ -167,9 +167,9 @@ class Calendar:
         bound, snapshot = self.snapshot.bound, self.snapshot
         pods = np.flatnonzero((self.ends <= moment) & np.isin(bound.node, rows))
         found = {
-            stretch.group
-            for entry, stretch in self._everyone()
-            if stretch.end <= moment and np.isin(entry.rows, rows).any()
+            tenure.group
+            for entry, tenure in self._everyone()
+            if tenure.end <= moment and np.isin(entry.rows, rows).any()
         }
         for pod in pods.tolist():
             group = snapshot.seated[bound.group[pod]] if bound.group[pod] != NO_GROUP else None
@@ -178,9 +178,9 @@ class Calendar:
 
     # -- beside others ---------------------------------------------------------------------------------
 
-    def within(self, stretch: Stretch) -> list[Moment]:
+    def within(self, tenure: Tenure) -> list[Moment]:
         """When others begin while somebody has a place."""
-        return [one for one in self.moments if stretch.begin < one.at < stretch.end]
+        return [one for one in self.moments if tenure.begin < one.at < tenure.end]
 
     @contextmanager
     def spared(self, trial: Trial, moments: Sequence[Moment]) -> Iterator[None]:

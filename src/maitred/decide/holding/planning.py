@@ -21,7 +21,7 @@ from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.context import Context
-from maitred.decide.holding.calendar import Calendar, Moment, Stretch
+from maitred.decide.holding.calendar import Calendar, Moment, Tenure
 from maitred.decide.holds import Hold, fits
 from maitred.decide.preemption.feasibility import only_quorum
 from maitred.decide.scoring import WISH_BITS
@@ -33,13 +33,13 @@ LAST_WISH = (1 << WISH_BITS) - 1
 CLOSE_LOOKS = 64
 """So many moments are looked at one by one, before some are passed over."""
 NO_RANK = Rank(0)
-StretchFrom = Callable[[int], Stretch]
+TenureFrom = Callable[[int], Tenure]
 """How long a group has its places that starts at some moment."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedPlace:
-    stretch: Stretch
+    tenure: Tenure
     seats: Assignment
     gone: Mask | None = None
     """Pods that must have left by then, where nobody knows when that is."""
@@ -54,10 +54,10 @@ class Planner:
     # -- beside those who are planned ------------------------------------------------------------------
 
     def seats(
-        self, trial: Trial, ask: Ask, stretch: Stretch, steps: Steps, among: Mask | None = None
+        self, trial: Trial, ask: Ask, tenure: Tenure, steps: Steps, among: Mask | None = None
     ) -> Assignment | None:
-        """As `attempt` finds them on the cluster at the beginning of the stretch, for all of it."""
-        moments = self.calendar.within(stretch)
+        """As `attempt` finds them on the cluster at the beginning of the tenure, for all of it."""
+        moments = self.calendar.within(tenure)
         with self.calendar.spared(trial, moments):
             found = attempt(trial, ask, self.context, steps, among=among)
         if not found or self._keeps(moments, ask, found):
@@ -89,7 +89,7 @@ class Planner:
 
     # -- the earliest moment ---------------------------------------------------------------------------
 
-    def earliest(self, ask: Ask, stretch_from: StretchFrom, from_now: bool) -> PlannedPlace | None:
+    def earliest(self, ask: Ask, tenure_from: TenureFrom, from_now: bool) -> PlannedPlace | None:
         """None if that is not known. `from_now`: the group has not been looked at yet, and may begin now."""
         ask, times = only_quorum(ask), self.calendar.changes().tolist()
         if from_now:
@@ -99,7 +99,7 @@ class Planner:
         place = bisect_left(times, True, key=lambda moment: self._fits_alone(ask, moment))
         stride = 1
         while place < len(times):
-            found = self.place_at(ask, times[place], stretch_from)
+            found = self.place_at(ask, times[place], tenure_from)
             if found is not None or not self.calendar.moments:
                 return found
             stride = stride if place < CLOSE_LOOKS else 2 * stride
@@ -111,17 +111,17 @@ class Planner:
         return bool(attempt(trial, ask, self.context, self.context.steps()))
 
     def place_at(
-        self, ask: Ask, moment: int, stretch_from: StretchFrom, among: Mask | None = None
+        self, ask: Ask, moment: int, tenure_from: TenureFrom, among: Mask | None = None
     ) -> PlannedPlace | None:
         """Those places that become free last, if the group can begin then."""
-        ask, stretch = only_quorum(ask), stretch_from(moment)
-        if stretch.end <= moment:
+        ask, tenure = only_quorum(ask), tenure_from(moment)
+        if tenure.end <= moment:
             return None
         trial = self.calendar.at(moment)
         trial.wish = self._late_first(moment)
-        found = self.seats(trial, ask, stretch, self.context.steps(), among)
+        found = self.seats(trial, ask, tenure, self.context.steps(), among)
         trial.wish = None
-        return PlannedPlace(stretch, quorum_of(ask, found)) if found else None
+        return PlannedPlace(tenure, quorum_of(ask, found)) if found else None
 
     def _late_first(self, moment: int) -> Ints:
         last = self.calendar.freed_last(moment)
@@ -130,10 +130,10 @@ class Planner:
 
     def keep(self, ask: Ask, place: PlannedPlace) -> None:
         """From now on nobody may delay it who comes later."""
-        begin = place.stretch.begin
+        begin = place.tenure.begin
         known = place.gone is None
         there = self.calendar.at(begin, gone=place.gone)
-        self.calendar.plan(entries_of(ask, place.seats), place.stretch, there, known)
+        self.calendar.plan(entries_of(ask, place.seats), place.tenure, there, known)
 
     # -- where ends are not known ----------------------------------------------------------------------
 
@@ -141,28 +141,28 @@ class Planner:
         """The places that are likely to be free first, if those end who may. `nodes`: where they were kept so
         far; they stay there if that will do."""
         times = np.unique(ends[ends < NEVER]).tolist()
-        stretch, ask = Stretch(self.calendar.now + 1, NEVER, group), only_quorum(ask)
+        tenure, ask = Tenure(self.calendar.now + 1, NEVER, group), only_quorum(ask)
         if nodes is not None:
-            found = self._once_gone(ask, stretch, ends < NEVER, nodes)
+            found = self._once_gone(ask, tenure, ends < NEVER, nodes)
             if found is not None:
                 return found
-        if not times or self._once_gone(ask, stretch, ends < NEVER) is None:
+        if not times or self._once_gone(ask, tenure, ends < NEVER) is None:
             return None
 
         def fits(moment: int) -> bool:
-            return self._once_gone(ask, stretch, ends <= moment) is not None
+            return self._once_gone(ask, tenure, ends <= moment) is not None
 
         first = times[bisect_left(times, True, key=fits)]
-        found = self._once_gone(ask, stretch, ends <= first)
+        found = self._once_gone(ask, tenure, ends <= first)
         return None if found is None else replace(found, gone=ends < NEVER)
 
     def _once_gone(
-        self, ask: Ask, stretch: Stretch, gone: Mask, among: Mask | None = None
+        self, ask: Ask, tenure: Tenure, gone: Mask, among: Mask | None = None
     ) -> PlannedPlace | None:
-        trial = self.calendar.at(stretch.begin, gone=gone)
-        since_now = Stretch(self.calendar.now, stretch.end)
+        trial = self.calendar.at(tenure.begin, gone=gone)
+        since_now = Tenure(self.calendar.now, tenure.end)
         found = self.seats(trial, ask, since_now, self.context.steps(), among)
-        return PlannedPlace(stretch, quorum_of(ask, found), gone) if found else None
+        return PlannedPlace(tenure, quorum_of(ask, found), gone) if found else None
 
 
 def entries_of(ask: Ask, seats: Assignment) -> list[Seated]:

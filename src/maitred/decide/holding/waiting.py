@@ -27,9 +27,9 @@ from maitred.decide.ask import Ask, Assignment
 from maitred.decide.attempt import attempt
 from maitred.decide.compile import acceptable
 from maitred.decide.context import Context
-from maitred.decide.holding.calendar import Calendar, Moment, Stretch
+from maitred.decide.holding.calendar import Calendar, Moment, Tenure
 from maitred.decide.holding.idle import IdleTally
-from maitred.decide.holding.planning import PlannedPlace, Planner, StretchFrom
+from maitred.decide.holding.planning import PlannedPlace, Planner, TenureFrom
 from maitred.decide.queues.admission import is_refused
 from maitred.decide.seats import Steps
 from maitred.model.duration import milliseconds
@@ -95,6 +95,11 @@ class WaitingHolds:
         return IdleTally(self.calendar, self.context.policy, self.now)
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        unread = self.snapshot.unread_holds if self.are_on else ""
+        return (unread,) if unread else ()
+
+    @property
     def are_on(self) -> bool:
         return self.policy.depth > 0
 
@@ -104,21 +109,21 @@ class WaitingHolds:
         """As `attempt` finds them, where they delay no hold."""
         if not self.calendar.moments:
             return attempt(trial, ask, self.context, steps)
-        stretch = self.from_now(view)
-        trial.wish = self._held_first(stretch)
-        found = self.planner.seats(trial, ask, stretch, steps)
+        tenure = self.from_now(view)
+        trial.wish = self._held_first(tenure)
+        found = self.planner.seats(trial, ask, tenure, steps)
         trial.wish = None
         return found
 
-    def _held_first(self, stretch: Stretch) -> Ints | None:
+    def _held_first(self, tenure: Tenure) -> Ints | None:
         """Places that others have later are used until then: who stays for longer can use the rest only."""
-        later = [moment for moment in self.calendar.moments if moment.at >= stretch.end]
+        later = [moment for moment in self.calendar.moments if moment.at >= tenure.end]
         if not later:
             return None
         wish = np.ones(len(self.snapshot.nodes.names), dtype=np.int64)
         for moment in later:
             wish[moment.nodes] = 0
-        for moment in self.calendar.within(stretch):
+        for moment in self.calendar.within(tenure):
             wish[moment.nodes] = 1
         return wish
 
@@ -131,15 +136,15 @@ class WaitingHolds:
         found = (moment.nodes.tolist() for moment in self.in_the_way(view))
         return frozenset(row for rows in found for row in rows)
 
-    def from_now(self, view: GroupView) -> Stretch:
-        return self._stretch(view, self.calendar.now)
+    def from_now(self, view: GroupView) -> Tenure:
+        return self._tenure(view, self.calendar.now)
 
-    def _stretch(self, view: GroupView, start: int) -> Stretch:
+    def _tenure(self, view: GroupView, start: int) -> Tenure:
         """How long it has its places if it starts then; who comes late to a group leaves with it."""
         key = view.group.key
         if view.running:
-            return Stretch(start, self._end_of_running.get(key, NEVER), key)
-        return Stretch(start, end_of_start(start, view.runtime, self._terms(view)), key)
+            return Tenure(start, self._end_of_running.get(key, NEVER), key)
+        return Tenure(start, end_of_start(start, view.runtime, self._terms(view)), key)
 
     def _terms(self, view: GroupView) -> RunTerms:
         book = self.snapshot.book
@@ -181,14 +186,14 @@ class WaitingHolds:
         if not self._may_have_one(trial, view, ask):
             return None
         self._looked_at += 1
-        before, stretch_from = self.remembered(view), partial(self._stretch, view)
-        place = None if decided else self._as_before(before, ask, stretch_from)
+        before, tenure_from = self.remembered(view), partial(self._tenure, view)
+        place = None if decided else self._as_before(before, ask, tenure_from)
         if place is None:
-            place = self.planner.earliest(ask, stretch_from, from_now=not decided)
+            place = self.planner.earliest(ask, tenure_from, from_now=not decided)
             if before is not None and before.begins is not None and decided:
                 known = in_ms(before.begins)
-                if place is None or place.stretch.begin > known:
-                    place = self._as_before(before, ask, stretch_from) or place
+                if place is None or place.tenure.begin > known:
+                    place = self._as_before(before, ask, tenure_from) or place
         if place is None:
             place = self._by_age(view, ask, before)
         if place is None:
@@ -244,14 +249,14 @@ class WaitingHolds:
         return -1 if book is None or view.account == NO_ACCOUNT else book.accounts[view.account].queue
 
     def _as_before(
-        self, before: WaitingHold | None, ask: Ask, stretch_from: StretchFrom
+        self, before: WaitingHold | None, ask: Ask, tenure_from: TenureFrom
     ) -> PlannedPlace | None:
         """The place and the time that are remembered, if they will do still."""
         if before is None or before.begins is None or before.begins <= self.now:
             return None
         nodes = self._nodes_of(before)
         return (
-            nodes if nodes is None else self.planner.place_at(ask, in_ms(before.begins), stretch_from, nodes)
+            nodes if nodes is None else self.planner.place_at(ask, in_ms(before.begins), tenure_from, nodes)
         )
 
     def _as_kept(
@@ -260,10 +265,10 @@ class WaitingHolds:
         if place.gone is not None:
             made = self.now if before is None or before.basis != "age" or before.over else before.made
             return PlannedGroup(view, ask, place, "age", made, None, before=before)
-        begins = at_second(place.stretch.begin / 1000)
+        begins = at_second(place.tenure.begin / 1000)
         if before is None or before.promised is None or before.begins is None:
             return PlannedGroup(view, ask, place, "limits", self.now, begins)
-        if in_ms(before.begins) >= place.stretch.begin:
+        if in_ms(before.begins) >= place.tenure.begin:
             return PlannedGroup(view, ask, place, "limits", before.made, before.promised, before.moved)
         cause = self._why_later(ask, before)
         promised = max(begins, before.promised)
@@ -288,7 +293,7 @@ class WaitingHolds:
 
     def leavers(self, plan: PlannedGroup) -> list[str]:
         """Who will have left its nodes by then."""
-        return self.calendar.leaving_by(plan.place.stretch.begin, plan.rows)
+        return self.calendar.leaving_by(plan.place.tenure.begin, plan.rows)
 
     # -- what is remembered ----------------------------------------------------------------------------
 
@@ -305,7 +310,7 @@ class WaitingHolds:
     def _to_remember(self, one: PlannedGroup) -> WaitingHold:
         names = self.snapshot.nodes.names
         counts = Counter(names[row] for _, row in one.place.seats)
-        stretch = one.place.stretch
+        tenure = one.place.tenure
         hold = WaitingHold(
             group=one.key,
             source=one.view.source,
@@ -320,8 +325,8 @@ class WaitingHolds:
         return msgspec.structs.replace(
             hold,
             promised=one.promised,
-            begins=at_second(stretch.begin / 1000),
-            ends=None if stretch.end >= NEVER else at_second(stretch.end / 1000),
+            begins=at_second(tenure.begin / 1000),
+            ends=None if tenure.end >= NEVER else at_second(tenure.end / 1000),
             moved=one.moved,
         )
 
@@ -336,7 +341,7 @@ class WaitingHolds:
         """When somebody is planned to begin, or time alone makes or ends a hold."""
         if not self.are_on:
             return None
-        begins = (one.place.stretch.begin for one in self.planned if one.basis == "limits")
+        begins = (one.place.tenure.begin for one in self.planned if one.basis == "limits")
         spent = map(self.idle.spent_at, self._to_be_remembered.holds)
         return min((*begins, *self._due, *(one for one in spent if one is not None)), default=None)
 

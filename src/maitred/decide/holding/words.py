@@ -9,7 +9,7 @@ from maitred.cluster.nodes import NodeView
 from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.blockers import NAMES_SHOWN, names_shown
-from maitred.decide.holding.calendar import Moment, Stretch
+from maitred.decide.holding.calendar import Moment, Tenure
 from maitred.decide.holding.waiting import PlannedGroup
 from maitred.model.duration import written
 from maitred.model.holding import Cause
@@ -39,13 +39,12 @@ def with_plan(
     if plan.basis == "age":
         return (_with_kept(first, plan, nodes, domains), *others)
     names = sorted(nodes.names[row] for row in plan.rows.tolist())
-    begins = said(plan.place.stretch.begin)
+    begins = said(plan.place.tenure.begin)
     where = _where(names, domains)
     words = f"; it has a hold: it starts at {begins} at the latest, on {where}"
     if leavers:
-        words += (
-            f", when {names_shown(list(leavers))} {'ends' if len(leavers) == 1 else 'end'} by their limits"
-        )
+        end = "ends by its limit" if len(leavers) == 1 else "end by their limits"
+        words += f", when {names_shown(list(leavers))} {end}"
     detail: Detail = {"begins": begins, "on": names[:NAMES_SHOWN], "after": list(leavers[:NAMES_SHOWN])}
     if plan.moved:
         words += f". The hold was earlier before, but {WHY_LATER[plan.moved]}"
@@ -68,7 +67,7 @@ def _with_kept(first: Blocker, plan: PlannedGroup, nodes: NodeView, domains: Map
     )
 
 
-def held_up(ask: Ask, found: Assignment, beside: Sequence[Moment], stretch: Stretch, trial: Trial) -> Blocker:
+def held_up(ask: Ask, found: Assignment, beside: Sequence[Moment], tenure: Tenure, trial: Trial) -> Blocker:
     """The group would fit, but for places that others are to have before it ends."""
     moment_ = next((one for one in beside if _is_short(ask, found, one, trial)), beside[0])
     groups, begins = sorted(moment_.groups), said(moment_.at)
@@ -76,15 +75,15 @@ def held_up(ask: Ask, found: Assignment, beside: Sequence[Moment], stretch: Stre
         words = f"there is room now, but it is held for {names_shown(groups)}, because of how long that waits"
         return Blocker("Priority", words, {"heldFor": groups[:NAMES_SHOWN]})
     words = f"there is room now, but it is held for {names_shown(groups)} from {begins} on, and "
-    if stretch.end < NEVER:
-        words += f"the group would end at {said(stretch.end)} by its limit"
+    if tenure.end < NEVER:
+        words += f"the group would end at {said(tenure.end)} by its limit"
     else:
         words += "nobody enforces an end of the group"
-    spare = written((moment_.at - stretch.begin) // 1000 * 1000)
+    spare = written((moment_.at - tenure.begin) // 1000 * 1000)
     words += f"; a group that ends within {spare} could start now"
     detail: Detail = {"heldFor": groups[:NAMES_SHOWN], "from": begins}
-    if stretch.end < NEVER:
-        detail["ends"] = said(stretch.end)
+    if tenure.end < NEVER:
+        detail["ends"] = said(tenure.end)
     return Blocker("Priority", words, detail)
 
 
