@@ -2,6 +2,7 @@
 
 import json
 from datetime import datetime, timedelta
+from typing import Any
 
 from maitred.verify import verify
 from tests.oracle import builders as b
@@ -15,7 +16,7 @@ def after_noon(minutes: float) -> str:
     return moment.isoformat().replace("+00:00", "Z")
 
 
-def runs(name: str, node: str, cpu: int = 4, until: float | None = None, **more: object) -> Obj:
+def runs(name: str, node: str, cpu: int = 4, until: float | None = None, **more: Any) -> Obj:
     """A pod that started an hour before noon, and ends so many minutes after noon at the latest."""
     pod = b.pod(name, cpu=cpu, node=node, **more)
     if until is not None:
@@ -25,7 +26,7 @@ def runs(name: str, node: str, cpu: int = 4, until: float | None = None, **more:
 
 
 def waits(
-    name: str, cpu: int = 4, minutes: float | None = None, since: float = -30, size: int = 1, **more: object
+    name: str, cpu: int = 4, minutes: float | None = None, since: float = -30, size: int = 1, **more: Any
 ) -> list[Obj]:
     """A group that came so many minutes after noon, and runs for so many at most."""
     marks = {} if size == 1 else {"maitred.dev/group": name, "maitred.dev/min-count": str(size)}

@@ -288,7 +288,7 @@ class WaitingHolds:
         if (there & (late <= self.calendar.now)).any():
             return "unkept"
         stays = there & (self.calendar.ends > in_ms(before.begins or before.made))
-        came = stays & (bound.started > in_ms(before.made))
+        came = stays & (bound.started >= in_ms(before.made))
         return "rank" if came.any() or self.calendar.is_taken(nodes) else "others"
 
     def leavers(self, plan: PlannedGroup) -> list[str]:
