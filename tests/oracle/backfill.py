@@ -74,6 +74,16 @@ def schedule(jobs: Sequence[Job], processors: int, scheduler: Scheduler) -> dict
     return starts
 
 
+def first_fit(machine: Machine) -> tuple[list[Job], None]:
+    """Whoever finds room starts: nothing is kept for anybody."""
+    begin, free = list[Job](), machine.free
+    for job in machine.queue:
+        if job.size <= free:
+            begin.append(job)
+            free -= job.size
+    return begin, None
+
+
 def first_come_first_served(machine: Machine) -> tuple[list[Job], None]:
     begin, free = list[Job](), machine.free
     for job in machine.queue:
