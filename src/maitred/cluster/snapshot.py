@@ -20,6 +20,7 @@ from maitred.model.budget import PodDisruptionBudget
 from maitred.model.drain import ByNode, Drain
 from maitred.model.group import Composite, Group
 from maitred.model.healing import NO_WISH, FailureWish
+from maitred.model.holding import NO_HOLDS, HoldMemory
 from maitred.model.job import Job
 from maitred.model.membership import GroupId
 from maitred.model.memory import NO_MEMORY, HealthMemory
@@ -347,6 +348,9 @@ class Snapshot:
     spending: SpendingMemory = NO_SPENDING
     unread_spending: str = ""
     """The same of budgets."""
+    holds: HoldMemory = NO_HOLDS
+    unread_holds: str = ""
+    """And of places that are held for groups that wait."""
     drains: tuple[Drain, ...] = ()
     unread_drains: tuple[str, ...] = ()
     """What is wrong with requests that count for nothing."""

@@ -41,7 +41,7 @@ from maitred.decide.budget import AGAIN, BudgetLevel, namespace_of
 from maitred.decide.healing.deciding import SlowDecision
 from maitred.decide.healing.slow import SlowGroup, forbidding
 from maitred.decide.maintenance.movers import LeavingUnit
-from maitred.decide.preemption.promises import Promise
+from maitred.decide.preemption.promises import Preemptor, Promise
 from maitred.decide.queues.budgets import entered
 from maitred.decide.queues.overriding import with_overrides
 from maitred.decide.queues.turns import QueueAgenda
@@ -91,7 +91,7 @@ class _Cycle:
             if self._is_held(group):
                 is_healed = group.key in self.record.healing.held_until
                 agenda.add(turn.healed if is_healed else turn.held)
-            if number < len(self.record.groups):
+            if number < len(self.record.groups) or self.record.holds.remembered(group.view) is not None:
                 agenda.add(turn)
         movers = self.record.maintenance.served
         for number, mover in enumerate(movers):
@@ -150,6 +150,9 @@ class _Cycle:
         if turn.part in (HEALED, HELD):
             self._hold(group)
             return
+        if turn.number >= len(self.record.groups):
+            self._plan(group, decided=False)
+            return
         if group.turn is None:
             group.turn = turn
         if group.blocked:
@@ -181,7 +184,7 @@ class _Cycle:
                         self.promises.spare({group.key})
 
     def _depends_on_others(self, group: TriedGroup) -> bool:
-        if group.blocked or not group.ask.shapes or group.promised:
+        if group.blocked or not group.ask.shapes or group.promised or group.plan is not None:
             return False
         needs = [self.trial.needs(shape) for shape in group.ask.distinct]
         return any(need.affinity or need.spread for need in needs)
@@ -206,12 +209,15 @@ class _Cycle:
         group.cut = True
         if group.held and not group.promised:
             group.promise(self.promises.standing(group.preemptor))
+        if self.record.holds.remembered(group.view) is not None:
+            self._plan(group, decided=False)
 
     def _seat(self, group: TriedGroup) -> bool:
         """Seat the quorum, or else as many as fit; True if members are left for the surplus turn."""
         self.record.note_turn(group)
         alike = self._known_by(group)
         if group.key in self.known.waiting or alike in self._in_vain:
+            self._plan(group)
             return False
         ask, found = group.ask, self._find(group)
         if found:
@@ -223,6 +229,7 @@ class _Cycle:
             self._promise(group)
         if not group.promised and self.record.held_until(group.key) is not None:
             self._hold(group)  # what it could not take yet stays kept
+        self._plan(group)
         if alike is not None and not (group.promised or group.exhausted):
             self._in_vain.add(alike)
         return False
@@ -250,10 +257,18 @@ class _Cycle:
     def _search(self, group: TriedGroup) -> Assignment | None:
         steps = self.context.steps()
         before = steps.left
-        found = attempt(self.trial, group.ask, self.context, steps)
+        group.beside = self.record.holds.in_the_way(group.view)
+        found = self.record.holds.seats(self.trial, group.view, group.ask, steps)
         group.steps += before - steps.left
         group.exhausted |= steps.exhausted
         return found
+
+    # -- places that it will have later ----------------------------------------------------------------
+
+    def _plan(self, group: TriedGroup, decided: bool = True) -> None:
+        """Where and when it begins at the latest, which nobody who comes after it may delay."""
+        if group.plan is None and not (group.promised or group.reserved or group.held or group.blocked):
+            group.plan = self.record.holds.plan(self.trial, group.view, group.ask, decided)
 
     # -- places that others were promised --------------------------------------------------------------
 
@@ -307,6 +322,7 @@ class _Cycle:
     def _let_go(self, group: TriedGroup) -> None:
         for entry in group.held:
             self.trial.let_go(entry)
+            self.record.holds.left(entry)
         group.places = [(moment, place) for moment, place in group.places if not place.held]
         group.reserved = []
 
@@ -357,7 +373,7 @@ class _Cycle:
     def _promise(self, group: TriedGroup) -> None:
         """Places that others must leave first, if there are any; they are held against all who come after."""
         group.weighed += 1
-        found = self.promises.find(self.trial, group.preemptor, lambda: self._unserved_ahead_of(group))
+        found = self.promises.find(self.trial, self._preemptor(group), lambda: self._unserved_ahead_of(group))
         if not isinstance(found, Promise):
             group.refusal = found
             return
@@ -366,6 +382,13 @@ class _Cycle:
         group.refusal = ""
         self.record.note_places(group, self.promises.hold(self.trial, group.ask, found.seats))
         self._note_displaced(found.displaced)
+
+    def _preemptor(self, group: TriedGroup) -> Preemptor:
+        """Nobody leaves for it where it would delay a hold of a group that ranks higher."""
+        closed = self.record.holds.closed_to(group.view)
+        if not closed:
+            return group.preemptor
+        return replace(group.preemptor, ask=replace(group.ask, closed=group.ask.closed | closed))
 
     def _note_displaced(self, displaced: Mapping[str, Set[str]]) -> None:
         for key, pods in displaced.items():

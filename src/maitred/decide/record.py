@@ -28,6 +28,8 @@ from maitred.decide.healing.slow import SlowGroup
 from maitred.decide.healing.spares import NO_SPARES, spare_nodes
 from maitred.decide.healing.stand_ins import as_healed
 from maitred.decide.hindsight import Hindsight
+from maitred.decide.holding.calendar import Moment
+from maitred.decide.holding.waiting import PlannedGroup, WaitingHolds
 from maitred.decide.levels import known_levels
 from maitred.decide.limits import LimitKeeper
 from maitred.decide.maintenance.deciding import Maintenance
@@ -95,6 +97,10 @@ class TriedGroup:
     """Whether one of these was cut off by the bound of steps."""
     cut: bool = False
     """Whether its namespace had used its share of the cycle's budget when it was its turn."""
+    plan: PlannedGroup | None = None
+    """Where and when it begins at the latest, if it has a hold."""
+    beside: tuple[Moment, ...] = ()
+    """Holds of others that it could delay, as it found them in its last turn."""
     refusal: str = ""
     """Why no pod leaves for it, if it could not be seated."""
     blockers: tuple[Blocker, ...] = ()
@@ -230,6 +236,7 @@ class CycleRecord:
         self.usage = past_use.settle(snapshot, policy, now)
         self.budgets = budgets.settle(snapshot, policy, now)
         self.overrides = settle_overrides(snapshot, now)
+        self.holds = WaitingHolds(snapshot, self.context, now, self.promises.leaving)
         self.limits = LimitKeeper(snapshot, policy, round(now.timestamp() * 1000))
         self.maintenance = Maintenance(snapshot, self.context, now, self.promises, scope.scheduler)
         self.spares = spare_nodes(self.trial, policy, self._lent_to)
@@ -244,7 +251,7 @@ class CycleRecord:
         for view in map(self._as_healed, snapshot.groups):
             if self._is_decided(view):
                 self.groups.append(self._new(view))
-            elif view.nominated or self.keeps_room_for(view):
+            elif view.nominated or self.keeps_room_for(view) or self.holds.remembered(view) is not None:
                 self.bystanders.append(self._new(view))
         awaited = (*snapshot.awaited, *self.healing.hurt)
         self.bystanders += [self._new(view) for view in awaited if self.keeps_room_for(view)]
@@ -410,6 +417,7 @@ class CycleRecord:
         """From now on it is in the way of others."""
         group.first_seated = self.moment if group.first_seated == NEVER_YET else group.first_seated
         group.places += [(self.moment, place) for place in places]
+        self.holds.entered(group.view, places)
 
     def note_sight(self, group: TriedGroup) -> None:
         """What is in its way now is gone once its places are held for it."""

@@ -87,6 +87,7 @@ class Verdicts:
             usage=self.record.usage.memory,
             overrides=self.record.overrides.memory,
             budgets=self.record.budgets.memory,
+            planned=self.record.holds.memory,
             drains=tuple(self.record.maintenance.decisions()),
             taints=self.record.healing.taints,
             deadlines=self.record.limits.deadlines,
@@ -100,7 +101,7 @@ class Verdicts:
         seated = (group.ask.account for group in self.record.groups if group.seated)
         limits = self.record.limits.wake_at(seated)
         memories = (self.record.usage.wake_at, self.record.budgets_wake_at, self.record.overrides.wake_at)
-        others = (promises, self.record.maintenance.wake_at, *memories, limits)
+        others = (promises, self.record.maintenance.wake_at, self.record.holds.wake_at, *memories, limits)
         times = [one for one in others if one is not None]
         times += [] if healing is None else [round(healing.timestamp() * 1000)]
         return not_before(min(times)) if times else None

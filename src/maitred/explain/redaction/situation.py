@@ -56,6 +56,7 @@ def _policy(policy: Policy, redaction: Redaction) -> Policy:
         prices=policy.prices,
         queues=tuple(_queue(one, redaction) for one in policy.queues),
         fair_share=policy.fair_share,
+        holds=policy.holds,
     )
 
 

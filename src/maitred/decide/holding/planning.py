@@ -1,0 +1,133 @@
+"""When a group could have its places at the earliest, and where: by the calendar of the cycle.
+
+Without others who are planned, room only grows: so the earliest moment is found by halving the moments at
+which somebody leaves. Beside others it is sought from there on, one moment after the other, and with larger
+and larger steps if that takes long.
+
+Of all places that would do, a group takes those that become free last. So what is free now can be used by
+others until then.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from maitred.cluster.journal import Seated
+from maitred.cluster.nodes import Ints, Mask
+from maitred.cluster.trial import Trial
+from maitred.decide.ask import Ask, Assignment
+from maitred.decide.attempt import attempt, quorum_of
+from maitred.decide.context import Context
+from maitred.decide.holding.calendar import Calendar, Moment, Stretch
+from maitred.decide.holds import Hold, fits
+from maitred.decide.preemption.feasibility import only_quorum
+from maitred.decide.scoring import WISH_BITS
+from maitred.decide.seating import by_shape, per_node
+from maitred.decide.seats import Steps
+from maitred.model.priority import Rank
+
+LAST_WISH = (1 << WISH_BITS) - 1
+CLOSE_LOOKS = 64
+"""So many moments are looked at one by one, before some are passed over."""
+EndOf = Callable[[int], int]
+"""When a group ends that starts at some moment, both in milliseconds since 1970."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedPlace:
+    stretch: Stretch
+    seats: Assignment
+
+
+class Planner:
+    """Whoever asks `seats` has places at a moment without delaying those who are planned already."""
+
+    def __init__(self, calendar: Calendar, context: Context) -> None:
+        self.calendar, self.context = calendar, context
+
+    # -- beside those who are planned ------------------------------------------------------------------
+
+    def seats(
+        self, trial: Trial, ask: Ask, stretch: Stretch, steps: Steps, among: Mask | None = None
+    ) -> Assignment | None:
+        """As `attempt` finds them on the cluster at the beginning of the stretch, for all of it."""
+        moments = self.calendar.within(stretch)
+        with self.calendar.spared(trial, moments):
+            found = attempt(trial, ask, self.context, steps, among=among)
+        if not found or self._keeps(moments, ask, found):
+            return found
+        beside = np.ones(len(trial.nodes.names), dtype=np.bool_) if among is None else among.copy()
+        for moment in moments:
+            beside[moment.nodes] = False
+        found = attempt(trial, ask, self.context, steps, among=beside)
+        return found if found and self._keeps(moments, ask, found) else None
+
+    def _keeps(self, moments: list[Moment], ask: Ask, found: Assignment) -> bool:
+        """Whether these can be there at each of the moments, by all rules. Amounts were looked at before."""
+        return all(
+            self._is_simple(moment, ask)
+            or fits(moment.trial, Hold("", ask, found, Rank()), found, self.context)
+            for moment in moments
+        )
+
+    def _is_simple(self, moment: Moment, ask: Ask) -> bool:
+        """Whether only amounts count between those who are planned and who else is there."""
+        trial = moment.trial
+        if trial.queues is not None:
+            return False
+        needs = [trial.needs(shape) for shape in {*ask.distinct, *moment.shapes}]
+        if any(one.affinity or one.anti_affinity or one.spread for one in needs):
+            return False
+        others = (supply for supply in trial.supplies if supply is not trial.columns)
+        return not any(supply.asked_by(shape) for supply in others for shape in ask.distinct)
+
+    # -- the earliest moment ---------------------------------------------------------------------------
+
+    def earliest(self, ask: Ask, end_of: EndOf, from_now: bool) -> PlannedPlace | None:
+        """None if that is not known. `from_now`: the group has not been looked at yet, and may begin now."""
+        ask, times = only_quorum(ask), self.calendar.changes().tolist()
+        if from_now:
+            times.insert(0, self.calendar.now + 1)
+        if not times or not self._fits_alone(ask, times[-1]):
+            return None
+        place = bisect_left(times, True, key=lambda moment: self._fits_alone(ask, moment))
+        stride = 1
+        while place < len(times):
+            found = self.place_at(ask, times[place], end_of)
+            if found is not None or not self.calendar.moments:
+                return found
+            stride = stride if place < CLOSE_LOOKS else 2 * stride
+            place += stride
+        return None
+
+    def _fits_alone(self, ask: Ask, moment: int) -> bool:
+        trial = self.calendar.at(moment, planned=False)
+        return bool(attempt(trial, ask, self.context, self.context.steps()))
+
+    def place_at(
+        self, ask: Ask, moment: int, end_of: EndOf, among: Mask | None = None
+    ) -> PlannedPlace | None:
+        """Those places that become free last, if the group can begin then."""
+        ask, stretch = only_quorum(ask), Stretch(moment, end_of(moment))
+        if stretch.end <= moment:
+            return None
+        trial = self.calendar.at(moment)
+        trial.wish = self._late_first(moment)
+        found = self.seats(trial, ask, stretch, self.context.steps(), among)
+        trial.wish = None
+        return PlannedPlace(stretch, quorum_of(ask, found)) if found else None
+
+    def _late_first(self, moment: int) -> Ints:
+        last = self.calendar.freed_last(moment)
+        rank = np.unique(-last, return_inverse=True)[1].astype(np.int64)
+        return np.where(last > 0, np.minimum(rank, LAST_WISH - 1), LAST_WISH)
+
+    def keep(self, group: str, ask: Ask, place: PlannedPlace) -> None:
+        """From now on nobody may delay it who comes later."""
+        entries = [
+            Seated(shape, rows, copies, account=ask.account)
+            for shape, rows, copies in per_node(by_shape(ask, place.seats))
+        ]
+        self.calendar.plan(group, entries, place.stretch, self.calendar.at(place.stretch.begin))

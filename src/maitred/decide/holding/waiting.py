@@ -1,0 +1,283 @@
+"""Holds for groups that wait, as one cycle makes them: for whom, where, from when, and by what.
+
+A group that finds no seats in its turn has those places planned that it could have at the earliest. All who
+have their turns after it may take what they like as long as they do not delay it. Whoever goes before it by
+rank takes what it likes before the hold is reckoned.
+
+Every decision reckons all holds anew. A hold may become earlier by that. It becomes later only if the place
+and the time that are remembered will not do any more, and then the cause is remembered.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property, partial
+
+import msgspec
+import numpy as np
+
+from maitred.cluster.account import NO_ACCOUNT
+from maitred.cluster.ends import NEVER, end_of_start, stated_ends
+from maitred.cluster.journal import Rows, Seated
+from maitred.cluster.nodes import Mask
+from maitred.cluster.snapshot import GroupView, Snapshot
+from maitred.cluster.trial import Trial
+from maitred.decide.ask import Ask, Assignment
+from maitred.decide.attempt import attempt
+from maitred.decide.compile import acceptable
+from maitred.decide.context import Context
+from maitred.decide.holding.calendar import Calendar, Moment, Stretch
+from maitred.decide.holding.planning import PlannedPlace, Planner
+from maitred.decide.queues.admission import is_refused
+from maitred.decide.seats import Steps
+from maitred.model.holding import (
+    MOST_HOLDS,
+    MOST_NODES,
+    MOST_PLACES,
+    Basis,
+    Cause,
+    HoldMemory,
+    WaitingHold,
+)
+from maitred.model.policy import Policy
+from maitred.model.runtime import NO_TERMS, RunTerms
+from maitred.model.times import at_second
+
+LOOKED_AT = 4
+"""Groups of which it is not known when they could begin are passed over; but no more groups are looked at
+than so many times those that may have a hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedGroup:
+    view: GroupView
+    place: PlannedPlace
+    basis: Basis
+    made: datetime
+    promised: datetime
+    moved: Cause = ""
+
+    @property
+    def key(self) -> str:
+        return self.view.group.key
+
+    @property
+    def rows(self) -> Rows:
+        return np.unique(np.array([row for _, row in self.place.seats], dtype=np.intp))
+
+
+class WaitingHolds:
+    """Where the policy has none, nothing of this is looked at."""
+
+    def __init__(self, snapshot: Snapshot, context: Context, now: datetime, leaving: Mask) -> None:
+        self.snapshot, self.context, self.now = snapshot, context, now
+        self.policy = context.policy.holds
+        self.calendar = Calendar(snapshot, context.meter, round(now.timestamp() * 1000), leaving)
+        self.planner = Planner(self.calendar, context)
+        self.planned: list[PlannedGroup] = []
+        """In the order of their turns."""
+        self._of_queue = Counter[int]()
+        self._looked_at = 0
+
+    @property
+    def are_on(self) -> bool:
+        return self.policy.depth > 0
+
+    # -- who starts now --------------------------------------------------------------------------------
+
+    def seats(self, trial: Trial, view: GroupView, ask: Ask, steps: Steps) -> Assignment | None:
+        """As `attempt` finds them, where they delay no hold."""
+        if not self.calendar.moments:
+            return attempt(trial, ask, self.context, steps)
+        stretch = self.from_now(view)
+        trial.wish = self._held_first(stretch)
+        found = self.planner.seats(trial, ask, stretch, steps)
+        trial.wish = None
+        return found
+
+    def _held_first(self, stretch: Stretch) -> "np.ndarray[tuple[int], np.dtype[np.int64]] | None":
+        """Places that others have later are used until then: who stays for longer can use the rest only."""
+        later = [moment for moment in self.calendar.moments if moment.at >= stretch.end]
+        if not later:
+            return None
+        wish = np.ones(len(self.snapshot.nodes.names), dtype=np.int64)
+        for moment in later:
+            wish[moment.nodes] = 0
+        for moment in self.calendar.within(stretch):
+            wish[moment.nodes] = 1
+        return wish
+
+    def in_the_way(self, view: GroupView) -> tuple[Moment, ...]:
+        """Those whom the group could delay if it started now."""
+        return tuple(self.calendar.within(self.from_now(view))) if self.calendar.moments else ()
+
+    def closed_to(self, view: GroupView) -> frozenset[int]:
+        """Nodes on which nobody may be made to leave for it."""
+        found = (moment.nodes.tolist() for moment in self.in_the_way(view))
+        return frozenset(row for rows in found for row in rows)
+
+    def from_now(self, view: GroupView) -> Stretch:
+        return Stretch(self.calendar.now, self._end(view, self.calendar.now))
+
+    def _end(self, view: GroupView, start: int) -> int:
+        """When it ends that starts then; who comes late to a group leaves with it."""
+        if view.running:
+            return self._end_of_running.get(view.group.key, NEVER)
+        return end_of_start(start, view.runtime, self._terms(view))
+
+    def _terms(self, view: GroupView) -> RunTerms:
+        book = self.snapshot.book
+        return NO_TERMS if book is None else book.run_terms(view.account)
+
+    @cached_property
+    def _end_of_running(self) -> dict[str, int]:
+        bound, seated = self.snapshot.bound, self.snapshot.seated
+        last = np.zeros(len(seated), dtype=np.int64)
+        grouped = bound.group >= 0
+        np.maximum.at(last, bound.group[grouped], self.calendar.ends[grouped])
+        found = dict[str, int]()
+        for group, end in zip(seated, last.tolist(), strict=True):
+            if group is not None:
+                found[group.group.key] = max(end, found.get(group.group.key, 0))
+        return found
+
+    def entered(self, view: GroupView, entries: Iterable[Seated]) -> None:
+        """It has these places now, or they are kept for it from now on."""
+        if self.are_on:
+            self.calendar.enter(entries, self.from_now(view))
+
+    def left(self, entry: Seated) -> None:
+        self.calendar.leave(entry)
+
+    # -- who is planned --------------------------------------------------------------------------------
+
+    def remembered(self, view: GroupView) -> WaitingHold | None:
+        known = self._remembered.get(view.group.key) if self.are_on else None
+        return known if known is not None and known.source == view.source else None
+
+    @cached_property
+    def _remembered(self) -> dict[str, WaitingHold]:
+        return {one.group: one for one in self.snapshot.holds.holds}
+
+    def plan(self, trial: Trial, view: GroupView, ask: Ask, decided: bool = True) -> PlannedGroup | None:
+        """A hold for a group that has no seats now; None if it has none. `decided`: it was looked whether it
+        has seats."""
+        if not self._may_have_one(trial, view, ask):
+            return None
+        self._looked_at += 1
+        before, end_of = self.remembered(view), partial(self._end, view)
+        place = None if decided else self._as_before(before, ask, end_of)
+        if place is None:
+            place = self.planner.earliest(ask, end_of, from_now=not decided)
+            if before is not None and before.begins is not None and decided:
+                known = in_ms(before.begins)
+                if place is None or place.stretch.begin > known:
+                    place = self._as_before(before, ask, end_of) or place
+        if place is None:
+            return None
+        found = self._as_kept(view, ask, place, before)
+        self.planned.append(found)
+        self._of_queue[self._queue(view)] += 1
+        self.planner.keep(found.key, ask, place)
+        return found
+
+    def _may_have_one(self, trial: Trial, view: GroupView, ask: Ask) -> bool:
+        most = self.policy.per_queue
+        if not self.are_on or not ask.need or len(self.planned) >= self.policy.depth:
+            return False
+        if self._looked_at >= LOOKED_AT * self.policy.depth:
+            return False
+        if most is not None and self._of_queue[self._queue(view)] >= most:
+            return False
+        return not is_refused(trial, ask, self.context.policy)
+
+    def _queue(self, view: GroupView) -> int:
+        book = self.snapshot.book
+        return -1 if book is None or view.account == NO_ACCOUNT else book.accounts[view.account].queue
+
+    def _as_before(
+        self, before: WaitingHold | None, ask: Ask, end_of: Callable[[int], int]
+    ) -> PlannedPlace | None:
+        """The place and the time that are remembered, if they will do still."""
+        if before is None or before.begins is None or before.begins <= self.now:
+            return None
+        rows = self.snapshot.nodes.rows
+        among = np.zeros(len(self.snapshot.nodes.names), dtype=np.bool_)
+        among[[rows[node] for node, _ in before.nodes if node in rows]] = True
+        return self.planner.place_at(ask, in_ms(before.begins), end_of, among)
+
+    def _as_kept(
+        self, view: GroupView, ask: Ask, place: PlannedPlace, before: WaitingHold | None
+    ) -> PlannedGroup:
+        begins = at_second(place.stretch.begin / 1000)
+        if before is None or before.promised is None or before.begins is None:
+            return PlannedGroup(view, place, "limits", self.now, begins)
+        if in_ms(before.begins) >= place.stretch.begin:
+            return PlannedGroup(view, place, "limits", before.made, before.promised, before.moved)
+        cause = self._why_later(ask, before)
+        return PlannedGroup(view, place, "limits", before.made, max(begins, before.promised), cause)
+
+    def _why_later(self, ask: Ask, before: WaitingHold) -> Cause:
+        """The place that is remembered will not do at the time that is remembered."""
+        if self.snapshot.holds.policy != words_of(self.context.policy):
+            return "policy"
+        rows, trial = self.snapshot.nodes.rows, self.calendar.at(self.calendar.now)
+        nodes = np.array([rows[node] for node, _ in before.nodes if node in rows], dtype=np.intp)
+        usable = [acceptable(trial, shape, self.context.policy)[nodes] for shape in ask.distinct]
+        if len(nodes) < len(before.nodes) or not np.logical_or.reduce(usable).all():
+            return "capacity"
+        bound, late = self.snapshot.bound, stated_ends(self.snapshot, self.calendar.now)
+        there = np.isin(bound.node, nodes)
+        if (there & (late <= self.calendar.now)).any():
+            return "unkept"
+        stays = there & (self.calendar.ends > in_ms(before.begins or before.made))
+        came = stays & (bound.started > in_ms(before.made))
+        return "rank" if came.any() or self.calendar.is_taken(nodes) else "others"
+
+    # -- what is remembered ----------------------------------------------------------------------------
+
+    @property
+    def memory(self) -> HoldMemory | None:
+        """What is to be remembered from now on; None if that is what was."""
+        before = self.snapshot.holds
+        if not self.are_on and not before.holds:
+            return None
+        kept, places = list[WaitingHold](), 0
+        for one in self.planned[:MOST_HOLDS]:
+            hold = self._to_remember(one)
+            places += len(hold.nodes)
+            if places <= MOST_PLACES and len(hold.nodes) <= MOST_NODES:
+                kept.append(hold)
+        found = HoldMemory(words_of(self.context.policy) if self.are_on else "", tuple(kept))
+        return None if found == before else found
+
+    def _to_remember(self, one: PlannedGroup) -> WaitingHold:
+        names = self.snapshot.nodes.names
+        counts = Counter(names[row] for _, row in one.place.seats)
+        stretch = one.place.stretch
+        return WaitingHold(
+            group=one.key,
+            source=one.view.source,
+            basis=one.basis,
+            made=one.made,
+            promised=one.promised,
+            begins=at_second(stretch.begin / 1000),
+            ends=None if stretch.end >= NEVER else at_second(stretch.end / 1000),
+            nodes=tuple(sorted(counts.items())),
+            moved=one.moved,
+        )
+
+    @property
+    def wake_at(self) -> int | None:
+        """When somebody is planned to begin."""
+        return min((one.place.stretch.begin for one in self.planned), default=None)
+
+
+def words_of(policy: Policy) -> str:
+    """What a policy says about holds: where it says something else, they may move."""
+    return msgspec.json.encode(policy.holds).decode()
+
+
+def in_ms(time: datetime) -> int:
+    return round(time.timestamp() * 1000)
