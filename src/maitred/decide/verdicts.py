@@ -6,6 +6,7 @@ whoever binds pods asks for `seats` first.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from itertools import chain
@@ -15,8 +16,12 @@ import msgspec
 from maitred.cluster.parts import Branch, Parts
 from maitred.cluster.snapshot import LaterMembers
 from maitred.decide.ask import Assignment
+from maitred.decide.attempt import attempt
 from maitred.decide.budget import EXPLAINING
 from maitred.decide.claims import allocate_claims
+from maitred.decide.diagnose import Diagnosis
+from maitred.decide.holding.waiting import PlannedGroup
+from maitred.decide.holding.words import held_up, with_plan
 from maitred.decide.levels import shared_domains
 from maitred.decide.preemption.promises import not_before
 from maitred.decide.record import CycleRecord, Taken, TriedGroup
@@ -215,6 +220,8 @@ class Verdicts:
             blockers = with_kept_room(blockers, self._kept_room)
         if view.later is not None and not group.blocked:
             blockers = with_later(blockers, view.later, view.owned_by)
+        if group.plan is not None:
+            blockers = self._with_plan(group, group.plan, blockers)
         if verdict in ("Waiting", "Preempting") and not view.running:
             blockers = with_deadline(blockers, view.runtime)
         return msgspec.structs.replace(bare, verdict=verdict, blockers=blockers)
@@ -276,9 +283,31 @@ class Verdicts:
         own = tuple((int(group.view.shapes[member]), row) for member, row in group.seated)
         with budget.examination(group.key):
             diagnosis = record.hindsight.at(group.last_tried)
+            held = self._held_up(group, diagnosis)
+            if held is not None:
+                return (held,), False
             found = diagnosis.of(group.view, group.ask, own, record.ahead_of(group, taken))
         self._exhausted |= diagnosis.exhausted
         return found
+
+    def _held_up(self, group: TriedGroup, diagnosis: Diagnosis) -> Blocker | None:
+        """If only holds of others are in its way: which."""
+        if not group.beside:
+            return None
+        ask = replace(group.ask, need=max(1, group.ask.need))
+        found = attempt(diagnosis.trial, ask, self.record.context, self.record.context.steps())
+        if not found:
+            return None
+        stretch = self.record.holds.from_now(group.view)
+        return held_up(ask, found, group.beside, stretch, diagnosis.trial)
+
+    def _with_plan(
+        self, group: TriedGroup, plan: PlannedGroup, blockers: tuple[Blocker, ...]
+    ) -> tuple[Blocker, ...]:
+        nodes, levels = self.record.snapshot.nodes, self.record.context.levels
+        rows = [row for _, row in plan.place.seats]
+        domains = shared_domains(nodes, levels, group.view.group.topology, rows)
+        return with_plan(blockers, plan, self.record.holds.leavers(plan), nodes, domains)
 
     def _behind_gates(self, group: TriedGroup) -> tuple[Blocker, ...]:
         """What would be in its way if it might start."""

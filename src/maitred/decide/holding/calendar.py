@@ -20,7 +20,7 @@ from maitred.cluster.ends import NEVER, enforced_ends
 from maitred.cluster.journal import Rows, Seated
 from maitred.cluster.meter import Meter
 from maitred.cluster.nodes import Ints, Mask
-from maitred.cluster.snapshot import Snapshot
+from maitred.cluster.snapshot import NO_GROUP, Snapshot
 from maitred.cluster.trial import Trial
 
 
@@ -30,6 +30,8 @@ class Stretch:
 
     begin: int
     end: int
+    group: str = ""
+    """Who."""
 
     def holds(self, moment: int) -> bool:
         return self.begin <= moment < self.end
@@ -94,7 +96,7 @@ class Calendar:
             if stretch.holds(moment.at):
                 moment.show(entry)
 
-    def plan(self, group: str, entries: Sequence[Seated], stretch: Stretch, at: Trial) -> None:
+    def plan(self, entries: Sequence[Seated], stretch: Stretch, at: Trial) -> None:
         """From a later moment on they have these places. `at` is the cluster then, without them."""
         moment = next((one for one in self.moments if one.at == stretch.begin), None)
         if moment is None:
@@ -105,7 +107,7 @@ class Calendar:
             moment.shapes.update(one.shape for one in there if one in self._planned)
             self.moments.append(moment)
             self.moments.sort(key=lambda one: one.at)
-        moment.groups.append(group)
+        moment.groups.append(stretch.group)
         for entry in entries:
             moment.rows.append(entry.rows)
             self._planned[entry] = stretch
@@ -155,6 +157,20 @@ class Calendar:
             if stretch.end <= moment:
                 last[entry.rows] = np.maximum(last[entry.rows], stretch.end)
         return last
+
+    def leaving_by(self, moment: int, rows: Rows) -> list[str]:
+        """Groups that will have left these nodes by then, by name."""
+        bound, snapshot = self.snapshot.bound, self.snapshot
+        pods = np.flatnonzero((self.ends <= moment) & np.isin(bound.node, rows))
+        found = {
+            stretch.group
+            for entry, stretch in self._everyone()
+            if stretch.end <= moment and np.isin(entry.rows, rows).any()
+        }
+        for pod in pods.tolist():
+            group = snapshot.seated[bound.group[pod]] if bound.group[pod] != NO_GROUP else None
+            found.add(bound.occupants[pod].key if group is None else group.group.key)
+        return sorted(found)
 
     # -- beside others ---------------------------------------------------------------------------------
 

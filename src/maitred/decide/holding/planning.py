@@ -31,8 +31,9 @@ from maitred.model.priority import Rank
 LAST_WISH = (1 << WISH_BITS) - 1
 CLOSE_LOOKS = 64
 """So many moments are looked at one by one, before some are passed over."""
-EndOf = Callable[[int], int]
-"""When a group ends that starts at some moment, both in milliseconds since 1970."""
+NO_RANK = Rank(0)
+StretchFrom = Callable[[int], Stretch]
+"""How long a group has its places that starts at some moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class Planner:
         """Whether these can be there at each of the moments, by all rules. Amounts were looked at before."""
         return all(
             self._is_simple(moment, ask)
-            or fits(moment.trial, Hold("", ask, found, Rank()), found, self.context)
+            or fits(moment.trial, Hold("", ask, found, NO_RANK), found, self.context)
             for moment in moments
         )
 
@@ -85,7 +86,7 @@ class Planner:
 
     # -- the earliest moment ---------------------------------------------------------------------------
 
-    def earliest(self, ask: Ask, end_of: EndOf, from_now: bool) -> PlannedPlace | None:
+    def earliest(self, ask: Ask, stretch_from: StretchFrom, from_now: bool) -> PlannedPlace | None:
         """None if that is not known. `from_now`: the group has not been looked at yet, and may begin now."""
         ask, times = only_quorum(ask), self.calendar.changes().tolist()
         if from_now:
@@ -95,7 +96,7 @@ class Planner:
         place = bisect_left(times, True, key=lambda moment: self._fits_alone(ask, moment))
         stride = 1
         while place < len(times):
-            found = self.place_at(ask, times[place], end_of)
+            found = self.place_at(ask, times[place], stretch_from)
             if found is not None or not self.calendar.moments:
                 return found
             stride = stride if place < CLOSE_LOOKS else 2 * stride
@@ -107,10 +108,10 @@ class Planner:
         return bool(attempt(trial, ask, self.context, self.context.steps()))
 
     def place_at(
-        self, ask: Ask, moment: int, end_of: EndOf, among: Mask | None = None
+        self, ask: Ask, moment: int, stretch_from: StretchFrom, among: Mask | None = None
     ) -> PlannedPlace | None:
         """Those places that become free last, if the group can begin then."""
-        ask, stretch = only_quorum(ask), Stretch(moment, end_of(moment))
+        ask, stretch = only_quorum(ask), stretch_from(moment)
         if stretch.end <= moment:
             return None
         trial = self.calendar.at(moment)
@@ -124,10 +125,10 @@ class Planner:
         rank = np.unique(-last, return_inverse=True)[1].astype(np.int64)
         return np.where(last > 0, np.minimum(rank, LAST_WISH - 1), LAST_WISH)
 
-    def keep(self, group: str, ask: Ask, place: PlannedPlace) -> None:
+    def keep(self, ask: Ask, place: PlannedPlace) -> None:
         """From now on nobody may delay it who comes later."""
         entries = [
             Seated(shape, rows, copies, account=ask.account)
             for shape, rows, copies in per_node(by_shape(ask, place.seats))
         ]
-        self.calendar.plan(group, entries, place.stretch, self.calendar.at(place.stretch.begin))
+        self.calendar.plan(entries, place.stretch, self.calendar.at(place.stretch.begin))

@@ -9,7 +9,7 @@ and the time that are remembered will not do any more, and then the cause is rem
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, partial
@@ -28,7 +28,7 @@ from maitred.decide.attempt import attempt
 from maitred.decide.compile import acceptable
 from maitred.decide.context import Context
 from maitred.decide.holding.calendar import Calendar, Moment, Stretch
-from maitred.decide.holding.planning import PlannedPlace, Planner
+from maitred.decide.holding.planning import PlannedPlace, Planner, StretchFrom
 from maitred.decide.queues.admission import is_refused
 from maitred.decide.seats import Steps
 from maitred.model.holding import (
@@ -118,13 +118,14 @@ class WaitingHolds:
         return frozenset(row for rows in found for row in rows)
 
     def from_now(self, view: GroupView) -> Stretch:
-        return Stretch(self.calendar.now, self._end(view, self.calendar.now))
+        return self._stretch(view, self.calendar.now)
 
-    def _end(self, view: GroupView, start: int) -> int:
-        """When it ends that starts then; who comes late to a group leaves with it."""
+    def _stretch(self, view: GroupView, start: int) -> Stretch:
+        """How long it has its places if it starts then; who comes late to a group leaves with it."""
+        key = view.group.key
         if view.running:
-            return self._end_of_running.get(view.group.key, NEVER)
-        return end_of_start(start, view.runtime, self._terms(view))
+            return Stretch(start, self._end_of_running.get(key, NEVER), key)
+        return Stretch(start, end_of_start(start, view.runtime, self._terms(view)), key)
 
     def _terms(self, view: GroupView) -> RunTerms:
         book = self.snapshot.book
@@ -166,20 +167,20 @@ class WaitingHolds:
         if not self._may_have_one(trial, view, ask):
             return None
         self._looked_at += 1
-        before, end_of = self.remembered(view), partial(self._end, view)
-        place = None if decided else self._as_before(before, ask, end_of)
+        before, stretch_from = self.remembered(view), partial(self._stretch, view)
+        place = None if decided else self._as_before(before, ask, stretch_from)
         if place is None:
-            place = self.planner.earliest(ask, end_of, from_now=not decided)
+            place = self.planner.earliest(ask, stretch_from, from_now=not decided)
             if before is not None and before.begins is not None and decided:
                 known = in_ms(before.begins)
                 if place is None or place.stretch.begin > known:
-                    place = self._as_before(before, ask, end_of) or place
+                    place = self._as_before(before, ask, stretch_from) or place
         if place is None:
             return None
         found = self._as_kept(view, ask, place, before)
         self.planned.append(found)
         self._of_queue[self._queue(view)] += 1
-        self.planner.keep(found.key, ask, place)
+        self.planner.keep(ask, place)
         return found
 
     def _may_have_one(self, trial: Trial, view: GroupView, ask: Ask) -> bool:
@@ -197,7 +198,7 @@ class WaitingHolds:
         return -1 if book is None or view.account == NO_ACCOUNT else book.accounts[view.account].queue
 
     def _as_before(
-        self, before: WaitingHold | None, ask: Ask, end_of: Callable[[int], int]
+        self, before: WaitingHold | None, ask: Ask, stretch_from: StretchFrom
     ) -> PlannedPlace | None:
         """The place and the time that are remembered, if they will do still."""
         if before is None or before.begins is None or before.begins <= self.now:
@@ -205,7 +206,7 @@ class WaitingHolds:
         rows = self.snapshot.nodes.rows
         among = np.zeros(len(self.snapshot.nodes.names), dtype=np.bool_)
         among[[rows[node] for node, _ in before.nodes if node in rows]] = True
-        return self.planner.place_at(ask, in_ms(before.begins), end_of, among)
+        return self.planner.place_at(ask, in_ms(before.begins), stretch_from, among)
 
     def _as_kept(
         self, view: GroupView, ask: Ask, place: PlannedPlace, before: WaitingHold | None
@@ -234,6 +235,10 @@ class WaitingHolds:
         stays = there & (self.calendar.ends > in_ms(before.begins or before.made))
         came = stays & (bound.started > in_ms(before.made))
         return "rank" if came.any() or self.calendar.is_taken(nodes) else "others"
+
+    def leavers(self, plan: PlannedGroup) -> list[str]:
+        """Who will have left its nodes by then."""
+        return self.calendar.leaving_by(plan.place.stretch.begin, plan.rows)
 
     # -- what is remembered ----------------------------------------------------------------------------
 

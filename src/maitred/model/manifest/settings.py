@@ -23,6 +23,7 @@ from maitred.model.policy import (
     LIVE_ORDERS,
     AnyOrder,
     Healing,
+    Holds,
     OrderRule,
     Policy,
     Preemption,
@@ -132,7 +133,15 @@ def check_policy(policy: Policy) -> None:
         raise FieldError("devices.bindingTimeout", f"{timeout!r} is not {FORM}, above 0s")
     check_prices(policy.prices)
     check_order(policy.order)
+    check_holds(policy.holds)
     check_queues(policy.queues, policy.fair_share, policy.order, policy.prices)
+
+
+def check_holds(holds: Holds) -> None:
+    if holds.after != NO_LIMIT and not milliseconds(holds.after):
+        raise FieldError("holds.after", f"{holds.after!r} is neither {NO_LIMIT} nor {FORM}, above 0s")
+    if not holds.depth and (holds.after != NO_LIMIT or holds.per_queue is not None):
+        raise FieldError("holds.depth", "is 0, so no group has a hold; write how many may have one")
 
 
 def check_order(order: AnyOrder) -> None:

@@ -1,0 +1,83 @@
+"""What groups are told of holds: those that have one, and those that could delay one."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from maitred.cluster.ends import NEVER
+from maitred.cluster.nodes import NodeView
+from maitred.cluster.trial import Trial
+from maitred.decide.ask import Ask, Assignment
+from maitred.decide.blockers import NAMES_SHOWN, names_shown
+from maitred.decide.holding.calendar import Moment, Stretch
+from maitred.decide.holding.waiting import PlannedGroup
+from maitred.model.duration import written
+from maitred.model.holding import Cause
+from maitred.model.plan import Blocker, Detail
+from maitred.model.words import moment
+
+WHY_LATER: Mapping[Cause, str] = {
+    "capacity": "its nodes have less room than before",
+    "rank": "a group that ranks higher goes first",
+    "unkept": "pods are still there whose end has passed",
+    "policy": "the policy says something else of holds by now",
+    "others": "other pods are not where the group needs them any more",
+}
+
+
+def with_plan(
+    blockers: tuple[Blocker, ...],
+    plan: PlannedGroup | None,
+    leavers: Sequence[str],
+    nodes: NodeView,
+    domains: Mapping[str, str],
+) -> tuple[Blocker, ...]:
+    """The first also says from when on, and where, there is a place for the group."""
+    if plan is None or not blockers:
+        return blockers
+    first, *others = blockers
+    names = sorted(nodes.names[row] for row in plan.rows.tolist())
+    begins = said(plan.place.stretch.begin)
+    where = " ".join(list(domains.items())[-1]) if domains and len(names) > 1 else names_shown(names)
+    words = f"; it has a hold: it starts at {begins} at the latest, on {where}"
+    if leavers:
+        words += (
+            f", when {names_shown(list(leavers))} {'ends' if len(leavers) == 1 else 'end'} by their limits"
+        )
+    detail: Detail = {"begins": begins, "on": names[:NAMES_SHOWN], "after": list(leavers[:NAMES_SHOWN])}
+    if plan.moved:
+        words += f". The hold was earlier before, but {WHY_LATER[plan.moved]}"
+        detail["moved"] = plan.moved
+    return (Blocker(first.category, first.message + words, {**first.detail, "hold": detail}), *others)
+
+
+def held_up(ask: Ask, found: Assignment, beside: Sequence[Moment], stretch: Stretch, trial: Trial) -> Blocker:
+    """The group would fit, but for places that others are to have before it ends."""
+    moment_ = next((one for one in beside if _is_short(ask, found, one, trial)), beside[0])
+    groups, begins = sorted(moment_.groups), said(moment_.at)
+    words = f"there is room now, but it is held for {names_shown(groups)} from {begins} on, and "
+    if stretch.end < NEVER:
+        words += f"the group would end at {said(stretch.end)} by its limit"
+    else:
+        words += "nobody enforces an end of the group"
+    spare = written((moment_.at - stretch.begin) // 1000 * 1000)
+    words += f"; a group that ends within {spare} could start now"
+    detail: Detail = {"heldFor": groups[:NAMES_SHOWN], "from": begins}
+    if stretch.end < NEVER:
+        detail["ends"] = said(stretch.end)
+    return Blocker("Priority", words, detail)
+
+
+def _is_short(ask: Ask, found: Assignment, moment_: Moment, trial: Trial) -> bool:
+    """Whether these seats would be in the way then."""
+    columns = moment_.trial.columns
+    taken = np.zeros_like(columns.free)
+    for member, row in found:
+        taken[:, row] += columns.request_column(trial.needs(ask.shapes[member]))
+    rows = np.unique([row for _, row in found])
+    return bool((taken[:, rows] > np.maximum(columns.free[:, rows], 0)).any())
+
+
+def said(milliseconds: int) -> str:
+    """Never before it is so."""
+    return moment(-(-milliseconds // 1000))
