@@ -10,10 +10,10 @@ import pytest
 
 from maitred.model.meta import ObjectMeta
 from maitred.model.node import Node, NodeSpec, NodeStatus
-from maitred.model.policy import Policy
+from maitred.model.policy import Holds, Policy
 from maitred.simulate.clock import SECOND
 from maitred.simulate.jobs import SimulatedJob
-from tests.oracle.backfill import Job, Scheduler, first_fit, schedule
+from tests.oracle.backfill import Conservative, Job, Scheduler, easy, first_fit, schedule
 from tests.oracle.lublin import lublin_jobs
 from tests.simulate.runs import crew, play
 
@@ -56,3 +56,17 @@ def assert_same(jobs: Sequence[Job], policy: Policy, apart: bool, scheduler: Sch
 def test_without_holds_whoever_finds_room_starts(apart: bool) -> None:
     jobs = lublin_jobs(1, 80, PROCESSORS, rush=2)
     assert_same(jobs, Policy(), apart, first_fit)
+
+
+@pytest.mark.parametrize("apart", [False, True], ids=["one node", "a node for each"])
+@pytest.mark.parametrize("slack", [None, 10], ids=["exact limits", "long limits"])
+def test_with_one_hold_it_is_easy_backfill(slack: float | None, apart: bool) -> None:
+    jobs = lublin_jobs(1, 80, PROCESSORS, rush=2, slack=slack)
+    assert_same(jobs, Policy(holds=Holds(depth=1)), apart, easy)
+
+
+@pytest.mark.parametrize("apart", [False, True], ids=["one node", "a node for each"])
+@pytest.mark.parametrize("slack", [None, 10], ids=["exact limits", "long limits"])
+def test_with_holds_for_all_it_is_conservative_backfill(slack: float | None, apart: bool) -> None:
+    jobs = lublin_jobs(1, 80, PROCESSORS, rush=2, slack=slack)
+    assert_same(jobs, Policy(holds=Holds(depth=500)), apart, Conservative())
