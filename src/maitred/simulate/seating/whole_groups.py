@@ -307,8 +307,9 @@ class WholeGroups:
     def _decide(self, waiters: Sequence[Waiter], now: Time, explained: Container[str] = ()) -> Plan:
         for waiter in waiters:
             self._introduce(waiter.group)
-        measures = {waiter.turn.key: waiter.turn.measure for waiter in waiters}
-        scope = Scope(groups=measures.keys(), measures=measures, explained=explained)
+        asked = {waiter.turn.key: waiter.turn.measure for waiter in waiters}
+        held = {key: self._measure(self._known[key], now) for key in self._held if key in self._known}
+        scope = Scope(groups=asked.keys(), measures={**held, **asked}, explained=explained)
         self.remembered = self._memory
         record = run(self.state.snapshot(), self.policy, moment(now), scope)
         plan = Verdicts(record).plan()
