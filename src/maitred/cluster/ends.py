@@ -13,6 +13,9 @@ from maitred.model.runtime import NO_STAY, NO_TERMS, RunTerms, Runtime, limits_o
 NEVER = int(np.iinfo(np.int64).max // 4)
 """What is not known to come. Times and spans can be added up without an overflow."""
 
+SERVICES = ("ReplicaSet", "StatefulSet", "ReplicationController")
+"""What these own does not end by itself, and another would take its place."""
+
 
 @lru_cache(maxsize=4096)
 def enforced_spans(runtime: Runtime, terms: RunTerms) -> tuple[int, int]:
@@ -56,6 +59,35 @@ def stated_ends(snapshot: Snapshot, now: int) -> Ints:
     leaves = bound.terminating & (bound.due != UNKNOWN_TIME)
     ends[leaves] = np.minimum(ends, bound.due)[leaves]
     return np.minimum(ends, NEVER)
+
+
+def guessed_ends(snapshot: Snapshot, now: int) -> Ints:
+    """The same, with a guess where nobody enforces an end. Whoever says how long it runs is believed; of
+    others, who has run for long will run for as long again. NEVER for those who do not end by themselves."""
+    bound, spans = snapshot.bound, _expected(snapshot)
+    started = np.where(bound.started == UNKNOWN_TIME, now, bound.started)
+    guess = started + spans
+    late = guess <= now
+    guess[late | (spans == NEVER)] = (2 * now - started + 1)[late | (spans == NEVER)]
+    found = np.minimum(enforced_ends(snapshot, now), guess)
+    kinds = ("" if one is None else one.owner[0] for one in bound.occupants)
+    services = np.array([kind in SERVICES for kind in kinds], dtype=np.bool_)
+    found[bound.fixed | services | stuck_pods(snapshot, now)] = NEVER
+    return found
+
+
+def _expected(snapshot: Snapshot) -> Ints:
+    """How long each says that it runs, in milliseconds; NEVER where it does not."""
+
+    def told(runtime: Runtime | None) -> int:
+        return NEVER if runtime is None or runtime.expected is None else runtime.expected
+
+    bound = snapshot.bound
+    groups = [told(None if one is None else one.runtime) for one in snapshot.seated]
+    alone = np.array([*(told(one.runtime) for one in snapshot.standings), NEVER], dtype=np.int64)
+    whole = np.array([*groups, NEVER], dtype=np.int64)[bound.group]
+    found: Ints = np.where(bound.group == NO_GROUP, alone[bound.standing], whole)
+    return found
 
 
 def _said(snapshot: Snapshot) -> tuple[Ints, Ints, Ints]:

@@ -53,6 +53,8 @@ from maitred.decide.verdicts import Verdicts
 from maitred.model.plan import Plan
 from maitred.model.policy import Policy
 
+ONLY_HELD_UP = "it only waits for holds of others"
+
 
 def decide(snapshot: Snapshot, policy: Policy, now: datetime, scope: Scope = EVERYTHING) -> Plan:
     """What to do with every waiting group. A pure function: the same input gives the same Plan.
@@ -372,6 +374,9 @@ class _Cycle:
 
     def _promise(self, group: TriedGroup) -> None:
         """Places that others must leave first, if there are any; they are held against all who come after."""
+        if group.beside and attempt(self.trial, group.ask, self.context, self.context.steps()):
+            group.refusal = ONLY_HELD_UP
+            return
         group.weighed += 1
         found = self.promises.find(self.trial, self._preemptor(group), lambda: self._unserved_ahead_of(group))
         if not isinstance(found, Promise):

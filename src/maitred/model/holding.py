@@ -50,7 +50,9 @@ class WaitingHold(Lean, frozen=True, omit_defaults=False):
     idle: Amount = 0.0
     """Device-hours for which places stood idle for it, where it is held by age,"""
     at: Timestamp | None = None
-    """up to this time."""
+    """up to this time;"""
+    rate: Amount = 0.0
+    """and how many devices do from then on."""
     over: Timestamp | None = None
     """When it had used up what may stand idle for it."""
 

@@ -35,6 +35,7 @@ LAWS = {
     7: "No silence",
     8: "Impossible means proven",
     14: "No queue beyond its limits",
+    15: "No hold is delayed",
 }
 
 

@@ -22,6 +22,7 @@ from .nominations import judge_nominations
 from .objects import Node
 from .order import stuck
 from .overrides import judge_overrides
+from .planned import judge_planned
 from .pods import Pod
 from .reading import read_case
 from .receipts import judge_receipts
@@ -73,6 +74,7 @@ def verify(
         *judge_overrides(case),
         *judge_spending(case),
         *judge_deadlines(case),
+        *judge_planned(case),
         *judge_askers(case),
     }
     found |= {*judge_receipts(case), *judge_silence(case), *judge_impossible(case), *judge_parts(case)}

@@ -42,6 +42,9 @@ class Moment:
     """When groups are planned to begin."""
 
     at: int
+    is_known: bool
+    """If not, they begin as soon as others have left, of whom nobody knows when that is: nobody else may
+    begin there from now on."""
     trial: Trial
     """The cluster then, with all who are planned to be there."""
     shown: dict[Seated, Seated]
@@ -96,14 +99,15 @@ class Calendar:
             if stretch.holds(moment.at):
                 moment.show(entry)
 
-    def plan(self, entries: Sequence[Seated], stretch: Stretch, at: Trial) -> None:
+    def plan(self, entries: Sequence[Seated], stretch: Stretch, at: Trial, is_known: bool = True) -> None:
         """From a later moment on they have these places. `at` is the cluster then, without them."""
-        moment = next((one for one in self.moments if one.at == stretch.begin), None)
+        begin = (stretch.begin, is_known)
+        moment = next((one for one in self.moments if (one.at, one.is_known) == begin), None)
         if moment is None:
             there = [entry for entry, when in self._everyone() if when.holds(stretch.begin)]
             trial = at.on(at.nodes)
             shown = dict(zip(there, trial.load.seated(), strict=True))
-            moment = Moment(stretch.begin, trial, shown)
+            moment = Moment(stretch.begin, is_known, trial, shown)
             moment.shapes.update(one.shape for one in there if one in self._planned)
             self.moments.append(moment)
             self.moments.sort(key=lambda one: one.at)
@@ -127,16 +131,16 @@ class Calendar:
 
     # -- later -----------------------------------------------------------------------------------------
 
-    def at(self, moment: int, planned: bool = True) -> Trial:
+    def at(self, moment: int, planned: bool = True, gone: Mask | None = None) -> Trial:
         """The cluster then, with those who are planned or without them. It is the same trial for every
-        moment, and true until it is asked for another."""
+        moment, and true until it is asked for another. `gone`: who has left, if that is to be said."""
         if self._rolling is None:
             self._rolling = Trial.of(self.snapshot, self._meter)
         trial = self._rolling
         trial.rollback(0)
-        gone = np.flatnonzero((self.ends <= moment) | self._leaving)
-        if len(gone):
-            trial.evict(gone)
+        left = np.flatnonzero(self._leaving | (self.ends <= moment if gone is None else gone))
+        if len(left):
+            trial.evict(left)
         for entry, stretch in self._everyone(planned):
             if stretch.holds(moment):
                 trial.seat(entry.shape, entry.rows, entry.copies, entry.account)

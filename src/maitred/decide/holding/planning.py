@@ -10,10 +10,11 @@ others until then.
 
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from maitred.cluster.ends import NEVER
 from maitred.cluster.journal import Seated
 from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.trial import Trial
@@ -40,6 +41,8 @@ StretchFrom = Callable[[int], Stretch]
 class PlannedPlace:
     stretch: Stretch
     seats: Assignment
+    gone: Mask | None = None
+    """Pods that must have left by then, where nobody knows when that is."""
 
 
 class Planner:
@@ -127,8 +130,43 @@ class Planner:
 
     def keep(self, ask: Ask, place: PlannedPlace) -> None:
         """From now on nobody may delay it who comes later."""
-        entries = [
-            Seated(shape, rows, copies, account=ask.account)
-            for shape, rows, copies in per_node(by_shape(ask, place.seats))
-        ]
-        self.calendar.plan(entries, place.stretch, self.calendar.at(place.stretch.begin))
+        begin = place.stretch.begin
+        known = place.gone is None
+        there = self.calendar.at(begin, gone=place.gone)
+        self.calendar.plan(entries_of(ask, place.seats), place.stretch, there, known)
+
+    # -- where ends are not known ----------------------------------------------------------------------
+
+    def soonest(self, ask: Ask, group: str, ends: Ints, nodes: Mask | None) -> PlannedPlace | None:
+        """The places that are likely to be free first, if those end who may. `nodes`: where they were kept so
+        far; they stay there if that will do."""
+        times = np.unique(ends[ends < NEVER]).tolist()
+        stretch, ask = Stretch(self.calendar.now + 1, NEVER, group), only_quorum(ask)
+        if nodes is not None:
+            found = self._once_gone(ask, stretch, ends < NEVER, nodes)
+            if found is not None:
+                return found
+        if not times or self._once_gone(ask, stretch, ends < NEVER) is None:
+            return None
+
+        def fits(moment: int) -> bool:
+            return self._once_gone(ask, stretch, ends <= moment) is not None
+
+        first = times[bisect_left(times, True, key=fits)]
+        found = self._once_gone(ask, stretch, ends <= first)
+        return None if found is None else replace(found, gone=ends < NEVER)
+
+    def _once_gone(
+        self, ask: Ask, stretch: Stretch, gone: Mask, among: Mask | None = None
+    ) -> PlannedPlace | None:
+        trial = self.calendar.at(stretch.begin, gone=gone)
+        since_now = Stretch(self.calendar.now, stretch.end)
+        found = self.seats(trial, ask, since_now, self.context.steps(), among)
+        return PlannedPlace(stretch, quorum_of(ask, found), gone) if found else None
+
+
+def entries_of(ask: Ask, seats: Assignment) -> list[Seated]:
+    return [
+        Seated(shape, rows, copies, account=ask.account)
+        for shape, rows, copies in per_node(by_shape(ask, seats))
+    ]

@@ -18,9 +18,9 @@ import msgspec
 import numpy as np
 
 from maitred.cluster.account import NO_ACCOUNT
-from maitred.cluster.ends import NEVER, end_of_start, stated_ends
+from maitred.cluster.ends import NEVER, end_of_start, guessed_ends, stated_ends
 from maitred.cluster.journal import Rows, Seated
-from maitred.cluster.nodes import Mask
+from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment
@@ -28,13 +28,16 @@ from maitred.decide.attempt import attempt
 from maitred.decide.compile import acceptable
 from maitred.decide.context import Context
 from maitred.decide.holding.calendar import Calendar, Moment, Stretch
+from maitred.decide.holding.idle import IdleTally
 from maitred.decide.holding.planning import PlannedPlace, Planner, StretchFrom
 from maitred.decide.queues.admission import is_refused
 from maitred.decide.seats import Steps
+from maitred.model.duration import milliseconds
 from maitred.model.holding import (
     MOST_HOLDS,
     MOST_NODES,
     MOST_PLACES,
+    NO_HOLDS,
     Basis,
     Cause,
     HoldMemory,
@@ -52,11 +55,14 @@ than so many times those that may have a hold."""
 @dataclass(frozen=True, slots=True)
 class PlannedGroup:
     view: GroupView
+    ask: Ask
     place: PlannedPlace
     basis: Basis
     made: datetime
-    promised: datetime
+    promised: datetime | None
     moved: Cause = ""
+    before: WaitingHold | None = None
+    """What was remembered of it."""
 
     @property
     def key(self) -> str:
@@ -79,6 +85,14 @@ class WaitingHolds:
         """In the order of their turns."""
         self._of_queue = Counter[int]()
         self._looked_at = 0
+        self._due: list[int] = []
+        """When groups will have waited for so long that they may have a hold by age."""
+        self._resting: list[WaitingHold] = []
+        """Holds by age that have used up what may stand idle for them."""
+
+    @cached_property
+    def idle(self) -> IdleTally:
+        return IdleTally(self.calendar, self.context.policy, self.now)
 
     @property
     def are_on(self) -> bool:
@@ -96,7 +110,7 @@ class WaitingHolds:
         trial.wish = None
         return found
 
-    def _held_first(self, stretch: Stretch) -> "np.ndarray[tuple[int], np.dtype[np.int64]] | None":
+    def _held_first(self, stretch: Stretch) -> Ints | None:
         """Places that others have later are used until then: who stays for longer can use the rest only."""
         later = [moment for moment in self.calendar.moments if moment.at >= stretch.end]
         if not later:
@@ -176,12 +190,44 @@ class WaitingHolds:
                 if place is None or place.stretch.begin > known:
                     place = self._as_before(before, ask, stretch_from) or place
         if place is None:
+            place = self._by_age(view, ask, before)
+        if place is None:
             return None
         found = self._as_kept(view, ask, place, before)
         self.planned.append(found)
         self._of_queue[self._queue(view)] += 1
         self.planner.keep(ask, place)
         return found
+
+    def _by_age(self, view: GroupView, ask: Ask, before: WaitingHold | None) -> PlannedPlace | None:
+        """Places that are no longer refilled, if the group has waited for so long."""
+        patience = milliseconds(self.policy.after)
+        if patience is None:
+            return None
+        rested = before is not None and before.over is not None
+        since = before.over.timestamp() if before and before.over else view.created
+        due = round(since * 1000) + patience
+        if due > self.calendar.now:
+            self._due.append(due)
+            self._resting += [before] if rested and before is not None else []
+            return None
+        if before is not None and self.idle.is_spent(before):
+            self._due.append(self.calendar.now + patience)
+            self._resting.append(self.idle.over(before))
+            return None
+        nodes = self._nodes_of(before) if before is not None and before.basis == "age" else None
+        return self.planner.soonest(ask, view.group.key, self._guessed, nodes)
+
+    @cached_property
+    def _guessed(self) -> Ints:
+        return guessed_ends(self.snapshot, self.calendar.now)
+
+    def _nodes_of(self, hold: WaitingHold) -> Mask | None:
+        """None if it has none."""
+        rows = self.snapshot.nodes.rows
+        found = np.zeros(len(self.snapshot.nodes.names), dtype=np.bool_)
+        found[[rows[node] for node, _ in hold.nodes if node in rows]] = True
+        return found if found.any() else None
 
     def _may_have_one(self, trial: Trial, view: GroupView, ask: Ask) -> bool:
         most = self.policy.per_queue
@@ -203,21 +249,25 @@ class WaitingHolds:
         """The place and the time that are remembered, if they will do still."""
         if before is None or before.begins is None or before.begins <= self.now:
             return None
-        rows = self.snapshot.nodes.rows
-        among = np.zeros(len(self.snapshot.nodes.names), dtype=np.bool_)
-        among[[rows[node] for node, _ in before.nodes if node in rows]] = True
-        return self.planner.place_at(ask, in_ms(before.begins), stretch_from, among)
+        nodes = self._nodes_of(before)
+        return (
+            nodes if nodes is None else self.planner.place_at(ask, in_ms(before.begins), stretch_from, nodes)
+        )
 
     def _as_kept(
         self, view: GroupView, ask: Ask, place: PlannedPlace, before: WaitingHold | None
     ) -> PlannedGroup:
+        if place.gone is not None:
+            made = self.now if before is None or before.basis != "age" or before.over else before.made
+            return PlannedGroup(view, ask, place, "age", made, None, before=before)
         begins = at_second(place.stretch.begin / 1000)
         if before is None or before.promised is None or before.begins is None:
-            return PlannedGroup(view, place, "limits", self.now, begins)
+            return PlannedGroup(view, ask, place, "limits", self.now, begins)
         if in_ms(before.begins) >= place.stretch.begin:
-            return PlannedGroup(view, place, "limits", before.made, before.promised, before.moved)
+            return PlannedGroup(view, ask, place, "limits", before.made, before.promised, before.moved)
         cause = self._why_later(ask, before)
-        return PlannedGroup(view, place, "limits", before.made, max(begins, before.promised), cause)
+        promised = max(begins, before.promised)
+        return PlannedGroup(view, ask, place, "limits", before.made, promised, cause)
 
     def _why_later(self, ask: Ask, before: WaitingHold) -> Cause:
         """The place that is remembered will not do at the time that is remembered."""
@@ -242,41 +292,53 @@ class WaitingHolds:
 
     # -- what is remembered ----------------------------------------------------------------------------
 
-    @property
-    def memory(self) -> HoldMemory | None:
-        """What is to be remembered from now on; None if that is what was."""
-        before = self.snapshot.holds
-        if not self.are_on and not before.holds:
-            return None
+    @cached_property
+    def _to_be_remembered(self) -> HoldMemory:
         kept, places = list[WaitingHold](), 0
-        for one in self.planned[:MOST_HOLDS]:
-            hold = self._to_remember(one)
+        holds = [*map(self._to_remember, self.planned), *self._resting]
+        for hold in holds[:MOST_HOLDS]:
             places += len(hold.nodes)
             if places <= MOST_PLACES and len(hold.nodes) <= MOST_NODES:
                 kept.append(hold)
-        found = HoldMemory(words_of(self.context.policy) if self.are_on else "", tuple(kept))
-        return None if found == before else found
+        return HoldMemory(words_of(self.context.policy) if kept else "", tuple(kept))
 
     def _to_remember(self, one: PlannedGroup) -> WaitingHold:
         names = self.snapshot.nodes.names
         counts = Counter(names[row] for _, row in one.place.seats)
         stretch = one.place.stretch
-        return WaitingHold(
+        hold = WaitingHold(
             group=one.key,
             source=one.view.source,
             basis=one.basis,
             made=one.made,
+            promised=None,
+            begins=None,
+            nodes=tuple(sorted(counts.items())),
+        )
+        if one.basis == "age":
+            return self.idle.told(hold, one.ask, one.place.seats, one.before)
+        return msgspec.structs.replace(
+            hold,
             promised=one.promised,
             begins=at_second(stretch.begin / 1000),
             ends=None if stretch.end >= NEVER else at_second(stretch.end / 1000),
-            nodes=tuple(sorted(counts.items())),
             moved=one.moved,
         )
 
+    @cached_property
+    def memory(self) -> HoldMemory | None:
+        """What is to be remembered from now on; None if that is what was."""
+        found = self._to_be_remembered if self.are_on else NO_HOLDS
+        return None if found == self.snapshot.holds else found
+
     @property
     def wake_at(self) -> int | None:
-        """When somebody is planned to begin."""
-        return min((one.place.stretch.begin for one in self.planned), default=None)
+        """When somebody is planned to begin, or time alone makes or ends a hold."""
+        if not self.are_on:
+            return None
+        begins = (one.place.stretch.begin for one in self.planned if one.basis == "limits")
+        spent = map(self.idle.spent_at, self._to_be_remembered.holds)
+        return min((*begins, *self._due, *(one for one in spent if one is not None)), default=None)
 
 
 def words_of(policy: Policy) -> str:

@@ -36,9 +36,11 @@ def with_plan(
     if plan is None or not blockers:
         return blockers
     first, *others = blockers
+    if plan.basis == "age":
+        return (_with_kept(first, plan, nodes, domains), *others)
     names = sorted(nodes.names[row] for row in plan.rows.tolist())
     begins = said(plan.place.stretch.begin)
-    where = " ".join(list(domains.items())[-1]) if domains and len(names) > 1 else names_shown(names)
+    where = _where(names, domains)
     words = f"; it has a hold: it starts at {begins} at the latest, on {where}"
     if leavers:
         words += (
@@ -51,10 +53,28 @@ def with_plan(
     return (Blocker(first.category, first.message + words, {**first.detail, "hold": detail}), *others)
 
 
+def _where(names: Sequence[str], domains: Mapping[str, str]) -> str:
+    if domains and len(names) > 1:
+        return " ".join(list(domains.items())[-1])
+    return names_shown(list(names))
+
+
+def _with_kept(first: Blocker, plan: PlannedGroup, nodes: NodeView, domains: Mapping[str, str]) -> Blocker:
+    names = sorted(nodes.names[row] for row in plan.rows.tolist())
+    words = f"; it has waited for so long that it has a hold: {_where(names, domains)} takes in no others "
+    words += "until it fits there, or until too much has stood idle for it"
+    return Blocker(
+        first.category, first.message + words, {**first.detail, "hold": {"on": names[:NAMES_SHOWN]}}
+    )
+
+
 def held_up(ask: Ask, found: Assignment, beside: Sequence[Moment], stretch: Stretch, trial: Trial) -> Blocker:
     """The group would fit, but for places that others are to have before it ends."""
     moment_ = next((one for one in beside if _is_short(ask, found, one, trial)), beside[0])
     groups, begins = sorted(moment_.groups), said(moment_.at)
+    if not moment_.is_known:
+        words = f"there is room now, but it is held for {names_shown(groups)}, because of how long that waits"
+        return Blocker("Priority", words, {"heldFor": groups[:NAMES_SHOWN]})
     words = f"there is room now, but it is held for {names_shown(groups)} from {begins} on, and "
     if stretch.end < NEVER:
         words += f"the group would end at {said(stretch.end)} by its limit"
