@@ -101,6 +101,8 @@ class WholeGroups:
         """Whether others than before may be first in line, for whom places are held."""
         self._in_line = Counter[SameRequests]()
         """How many of each kin these are, where it is asked about them."""
+        self._left_out: Turn | None = None
+        """Where others than the first of each kin are asked: the turn of the first kin that is not looked at."""
         self._held = frozenset[str]()
         """Groups for whom places are held, as it was last decided."""
         self._wake: Time | None = None
@@ -261,9 +263,11 @@ class WholeGroups:
         """Kins whose first may be seated, or of whom nobody knows lately what is in the way; a few of them,
         since those behind would have to be looked at again once they sit."""
         free: Ints | None = None
+        self._left_out = None
         heads: list[SameRequests] = []
         for kin in sorted(self._kins.values(), key=lambda kin: kin.first.turn):
             if len(heads) == self.looked_at and not self._elastic:
+                self._left_out = kin.first.turn if self._holds else None
                 break
             if self._needs_diagnosis(kin, now):
                 heads.append(kin)
@@ -385,7 +389,7 @@ class WholeGroups:
 
     def _first_passed_over(self, heads: Sequence[SameRequests], planned: Arrangement) -> Turn | None:
         """The turn of the first who was not asked, and comes after one who asks for the same and is served."""
-        found = list[Turn]()
+        found = [] if self._left_out is None else [self._left_out]
         for kin in heads:
             asked = self._asked(kin)
             if len(asked) < len(kin) and (served := planned.served(asked)):
