@@ -120,6 +120,19 @@ class Calendar:
                 if stretch.holds(one.at):
                     one.shapes.add(entry.shape)
 
+    def unplan(self, group: str) -> None:
+        """Of a group that has places planned: it has not."""
+        for entry in [one for one, stretch in self._planned.items() if stretch.group == group]:
+            stretch = self._planned.pop(entry)
+            for moment in self.moments:
+                if stretch.holds(moment.at):
+                    moment.trial.let_go(moment.shown.pop(entry))
+                if group in moment.groups:
+                    moment.rows = [rows for rows in moment.rows if rows is not entry.rows]
+        for moment in self.moments:
+            moment.groups = [one for one in moment.groups if one != group]
+        self.moments = [moment for moment in self.moments if moment.groups]
+
     def _everyone(self, planned: bool = True) -> Iterator[tuple[Seated, Stretch]]:
         yield from self._taken.items()
         if planned:

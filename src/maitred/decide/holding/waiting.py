@@ -4,8 +4,9 @@ A group that finds no seats in its turn has those places planned that it could h
 have their turns after it may take what they like as long as they do not delay it. Whoever goes before it by
 rank takes what it likes before the hold is reckoned.
 
-Every decision reckons all holds anew. A hold may become earlier by that. It becomes later only if the place
-and the time that are remembered will not do any more, and then the cause is remembered.
+Every decision reckons all holds anew, one group after the other. Those of its rank stay as they are remembered
+until it is their own turn: so a hold may become earlier, but never at the cost of an equal. It becomes later
+only if the place and the time that are remembered will not do any more, and then the cause is remembered.
 """
 
 from collections import Counter
@@ -174,6 +175,17 @@ class WaitingHolds:
     @cached_property
     def _remembered(self) -> dict[str, WaitingHold]:
         return {one.group: one for one in self.snapshot.holds.holds}
+
+    def keep_as_before(self, view: GroupView, ask: Ask) -> None:
+        """Until it is its turn, its equals may not take what it has."""
+        place = self._as_before(self.remembered(view), ask, partial(self._stretch, view))
+        if place is not None:
+            self.planner.keep(ask, place)
+
+    def reconsider(self, view: GroupView) -> None:
+        """It is its turn."""
+        if self.calendar.moments:
+            self.calendar.unplan(view.group.key)
 
     def plan(self, trial: Trial, view: GroupView, ask: Ask, decided: bool = True) -> PlannedGroup | None:
         """A hold for a group that has no seats now; None if it has none. `decided`: it was looked whether it
