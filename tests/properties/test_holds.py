@@ -1,8 +1,8 @@
 """Laws of holds, on clusters that live on from cycle to cycle.
 
-Ends are upper bounds: every pod leaves at its limit, or before. Nothing that ranks higher arrives. Then a group
-that has a hold starts no later than was reckoned when it got it, no Plan breaks a law, and in the end everybody
-has run.
+Ends are upper bounds: every pod leaves at its limit, or before. Nothing that ranks higher arrives. Then a
+group that has a hold starts no later than was reckoned when it got it, no Plan breaks a law, and in the end
+everybody has run.
 """
 
 from dataclasses import dataclass, field
@@ -54,8 +54,8 @@ class Cluster:
         return job.name in self.started and self.started[job.name][0] + job.runs <= self.now
 
     def _of(self, job: Workload) -> list[Obj]:
-        level = {"topology": RACK} if job.rack else {}
-        found = [b.pod_group(job.name, min_count=job.members, created=after_noon(job.arrives), **level)]
+        level, created = RACK if job.rack else None, after_noon(job.arrives)
+        found = [b.pod_group(job.name, min_count=job.members, topology=level, created=created)]
         begun, nodes = self.started.get(job.name, (0, []))
         for index in range(job.members):
             node = nodes[index] if nodes else None

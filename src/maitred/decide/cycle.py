@@ -99,7 +99,10 @@ class _Cycle:
         for number, mover in enumerate(movers):
             agenda.add(moving_turn(self.context.policy.order, mover.priority, mover.name, number))
         self._divide_budget()
+        standing = self._standing_holds()
         while (turn_now := agenda.next(self.trial)) is not None:
+            for group in standing.pop(turn_now.rank, ()):
+                self.record.holds.keep_as_before(group.view, group.ask)
             if turn_now.part == MOVING:
                 self._move(movers[turn_now.number])
             else:
@@ -109,6 +112,18 @@ class _Cycle:
         ranks = RankOrder(self.record.snapshot.nodes, self.context)
         for group in self.record.groups:
             group.sit_in_rank_order(ranks)
+
+    def _standing_holds(self) -> dict[int, list[TriedGroup]]:
+        """Groups that have holds, by rank. With queues whoever has the smaller share goes first."""
+        found = dict[int, list[TriedGroup]]()
+        if not self.record.holds.are_on or self.trial.queues is not None:
+            return found
+        known = {group.key: group for group in self.record.everyone if not group.blocked}
+        for hold in self.record.snapshot.holds.holds:
+            group = known.get(hold.group)
+            if group is not None and self.record.holds.remembered(group.view) is not None:
+                found.setdefault(self._first_turn(group, 0).rank, []).append(group)
+        return found
 
     def _agenda(self) -> Agenda | QueueAgenda:
         everyone, policy = self.record.everyone, self.context.policy
@@ -152,6 +167,7 @@ class _Cycle:
         if turn.part in (HEALED, HELD):
             self._hold(group)
             return
+        self.record.holds.reconsider(group.view)
         if turn.number >= len(self.record.groups):
             self._plan(group, decided=False)
             return

@@ -28,7 +28,7 @@ from maitred.decide.healing.slow import SlowGroup
 from maitred.decide.healing.spares import NO_SPARES, spare_nodes
 from maitred.decide.healing.stand_ins import as_healed
 from maitred.decide.hindsight import Hindsight
-from maitred.decide.holding.calendar import Moment
+from maitred.decide.holding.calendar import HeldPlaces
 from maitred.decide.holding.waiting import PlannedGroup, WaitingHolds
 from maitred.decide.levels import known_levels
 from maitred.decide.limits import LimitKeeper
@@ -99,7 +99,7 @@ class TriedGroup:
     """Whether its namespace had used its share of the cycle's budget when it was its turn."""
     plan: PlannedGroup | None = None
     """Where and when it begins at the latest, if it has a hold."""
-    beside: tuple[Moment, ...] = ()
+    beside: tuple[HeldPlaces, ...] = ()
     """Holds of others that it could delay, as it found them in its last turn."""
     refusal: str = ""
     """Why no pod leaves for it, if it could not be seated."""

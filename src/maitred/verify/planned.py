@@ -57,12 +57,13 @@ def judge_planned(case: Case) -> Iterator[Breach]:
 
 
 def is_held_up(case: Case, group: Group, entry: Doc) -> bool:
-    """Whether a group is told that holds of others are in its way, and they are in the Plan."""
+    """Whether a group is told that holds of others are in its way, and they are in the Plan, or were remembered
+    until it was the turn of the others."""
     blockers = entry.docs("blockers")
     if case.now is None or not blockers or not blockers[0].doc("detail").given("heldFor"):
         return False
     judge = HoldJudge(case, case.now)
-    held, end = {one.group: one for one in judge.holds}, judge.end_if_started(group)
+    held, end = {one.group: one for one in (*judge.before, *judge.holds)}, judge.end_if_started(group)
     named = [held.get(name) for name in blockers[0].doc("detail").texts("heldFor")]
     return bool(named) and all(
         one is not None and (one.by_age or one.begins is None or end is None or end > one.begins)

@@ -37,6 +37,18 @@ class Tenure:
         return self.begin <= moment < self.end
 
 
+@dataclass(frozen=True, slots=True)
+class HeldPlaces:
+    """What somebody else has from a moment on: for words, once the calendar says something else."""
+
+    at: int
+    is_known: bool
+    groups: tuple[str, ...]
+    rows: Rows
+    left: Ints
+    """What is left there of every resource."""
+
+
 @dataclass(eq=False, slots=True)
 class Moment:
     """When groups are planned to begin."""
@@ -58,6 +70,11 @@ class Moment:
     @property
     def nodes(self) -> Rows:
         return np.unique(np.concatenate(self.rows))
+
+    @property
+    def as_it_is(self) -> HeldPlaces:
+        rows = self.nodes
+        return HeldPlaces(self.at, self.is_known, tuple(self.groups), rows, self.trial.columns.free[:, rows])
 
     def show(self, entry: Seated) -> None:
         self.shown[entry] = self.trial.seat(entry.shape, entry.rows, entry.copies, entry.account)
@@ -119,6 +136,19 @@ class Calendar:
             for one in self.moments:
                 if tenure.holds(one.at):
                     one.shapes.add(entry.shape)
+
+    def unplan(self, group: str) -> None:
+        """Of a group that has places planned: it has not."""
+        for entry in [one for one, tenure in self._planned.items() if tenure.group == group]:
+            tenure = self._planned.pop(entry)
+            for moment in self.moments:
+                if tenure.holds(moment.at):
+                    moment.trial.let_go(moment.shown.pop(entry))
+                if group in moment.groups:
+                    moment.rows = [rows for rows in moment.rows if rows is not entry.rows]
+        for moment in self.moments:
+            moment.groups = [one for one in moment.groups if one != group]
+        self.moments = [moment for moment in self.moments if moment.groups]
 
     def _everyone(self, planned: bool = True) -> Iterator[tuple[Seated, Tenure]]:
         yield from self._taken.items()

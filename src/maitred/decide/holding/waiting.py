@@ -4,8 +4,10 @@ A group that finds no seats in its turn has those places planned that it could h
 have their turns after it may take what they like as long as they do not delay it. Whoever goes before it by
 rank takes what it likes before the hold is reckoned.
 
-Every decision reckons all holds anew. A hold may become earlier by that. It becomes later only if the place
-and the time that are remembered will not do any more, and then the cause is remembered.
+Every decision reckons all holds anew, one group after the other. Those of its rank stay as they are
+remembered until it is their own turn: so a hold may become earlier, but never at the cost of an equal. It
+becomes later only if the place and the time that are remembered will not do any more, and then the cause is
+remembered.
 """
 
 from collections import Counter
@@ -27,7 +29,7 @@ from maitred.decide.ask import Ask, Assignment
 from maitred.decide.attempt import attempt
 from maitred.decide.compile import acceptable
 from maitred.decide.context import Context
-from maitred.decide.holding.calendar import Calendar, Moment, Tenure
+from maitred.decide.holding.calendar import Calendar, HeldPlaces, Tenure
 from maitred.decide.holding.idle import IdleTally
 from maitred.decide.holding.planning import PlannedPlace, Planner, TenureFrom
 from maitred.decide.queues.admission import is_refused
@@ -84,6 +86,8 @@ class WaitingHolds:
         self.planned: list[PlannedGroup] = []
         """In the order of their turns."""
         self._of_queue = Counter[int]()
+        self._standing = set[str]()
+        """Groups that have their places as before, until it is their turn."""
         self._looked_at = 0
         self._due: list[int] = []
         """When groups will have waited for so long that they may have a hold by age."""
@@ -127,14 +131,15 @@ class WaitingHolds:
             wish[moment.nodes] = 1
         return wish
 
-    def in_the_way(self, view: GroupView) -> tuple[Moment, ...]:
+    def in_the_way(self, view: GroupView) -> tuple[HeldPlaces, ...]:
         """Those whom the group could delay if it started now."""
-        return tuple(self.calendar.within(self.from_now(view))) if self.calendar.moments else ()
+        if not self.calendar.moments:
+            return ()
+        return tuple(moment.as_it_is for moment in self.calendar.within(self.from_now(view)))
 
     def closed_to(self, view: GroupView) -> frozenset[int]:
         """Nodes on which nobody may be made to leave for it."""
-        found = (moment.nodes.tolist() for moment in self.in_the_way(view))
-        return frozenset(row for rows in found for row in rows)
+        return frozenset(row for places in self.in_the_way(view) for row in places.rows.tolist())
 
     def from_now(self, view: GroupView) -> Tenure:
         return self._tenure(view, self.calendar.now)
@@ -179,6 +184,19 @@ class WaitingHolds:
     @cached_property
     def _remembered(self) -> dict[str, WaitingHold]:
         return {one.group: one for one in self.snapshot.holds.holds}
+
+    def keep_as_before(self, view: GroupView, ask: Ask) -> None:
+        """Until it is its turn, its equals may not take what it has."""
+        place = self._as_before(self.remembered(view), ask, partial(self._tenure, view), is_due=True)
+        if place is not None:
+            self.planner.keep(ask, place)
+            self._standing.add(view.group.key)
+
+    def reconsider(self, view: GroupView) -> None:
+        """It is its turn."""
+        if view.group.key in self._standing:
+            self._standing.remove(view.group.key)
+            self.calendar.unplan(view.group.key)
 
     def plan(self, trial: Trial, view: GroupView, ask: Ask, decided: bool = True) -> PlannedGroup | None:
         """A hold for a group that has no seats now; None if it has none. `decided`: it was looked whether it
@@ -236,7 +254,7 @@ class WaitingHolds:
 
     def _may_have_one(self, trial: Trial, view: GroupView, ask: Ask) -> bool:
         most = self.policy.per_queue
-        if not self.are_on or not ask.need or len(self.planned) >= self.policy.depth:
+        if not self.are_on or not ask.need or len(self.planned) + len(self._standing) >= self.policy.depth:
             return False
         if self._looked_at >= LOOKED_AT * self.policy.depth:
             return False
@@ -249,15 +267,15 @@ class WaitingHolds:
         return -1 if book is None or view.account == NO_ACCOUNT else book.accounts[view.account].queue
 
     def _as_before(
-        self, before: WaitingHold | None, ask: Ask, tenure_from: TenureFrom
+        self, before: WaitingHold | None, ask: Ask, tenure_from: TenureFrom, is_due: bool = False
     ) -> PlannedPlace | None:
-        """The place and the time that are remembered, if they will do still."""
-        if before is None or before.begins is None or before.begins <= self.now:
+        """The place and the time that are remembered, if they will do still. `is_due`: if that is now, too."""
+        if before is None or before.begins is None:
             return None
-        nodes = self._nodes_of(before)
-        return (
-            nodes if nodes is None else self.planner.place_at(ask, in_ms(before.begins), tenure_from, nodes)
-        )
+        nodes, begins, now = self._nodes_of(before), in_ms(before.begins), self.calendar.now
+        if nodes is None or (begins <= now and not is_due):
+            return None
+        return self.planner.place_at(ask, max(begins, now + 1), tenure_from, nodes)
 
     def _as_kept(
         self, view: GroupView, ask: Ask, place: PlannedPlace, before: WaitingHold | None

@@ -9,7 +9,7 @@ from maitred.cluster.nodes import NodeView
 from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.blockers import NAMES_SHOWN, names_shown
-from maitred.decide.holding.calendar import Moment, Tenure
+from maitred.decide.holding.calendar import HeldPlaces, Tenure
 from maitred.decide.holding.waiting import PlannedGroup
 from maitred.model.duration import written
 from maitred.model.holding import Cause
@@ -67,11 +67,13 @@ def _with_kept(first: Blocker, plan: PlannedGroup, nodes: NodeView, domains: Map
     )
 
 
-def held_up(ask: Ask, found: Assignment, beside: Sequence[Moment], tenure: Tenure, trial: Trial) -> Blocker:
+def held_up(
+    ask: Ask, found: Assignment, beside: Sequence[HeldPlaces], tenure: Tenure, trial: Trial
+) -> Blocker:
     """The group would fit, but for places that others are to have before it ends."""
-    moment_ = next((one for one in beside if _is_short(ask, found, one, trial)), beside[0])
-    groups, begins = sorted(moment_.groups), said(moment_.at)
-    if not moment_.is_known:
+    places = next((one for one in beside if _is_short(ask, found, one, trial)), beside[0])
+    groups, begins = sorted(places.groups), said(places.at)
+    if not places.is_known:
         words = f"there is room now, but it is held for {names_shown(groups)}, because of how long that waits"
         return Blocker("Priority", words, {"heldFor": groups[:NAMES_SHOWN]})
     words = f"there is room now, but it is held for {names_shown(groups)} from {begins} on, and "
@@ -79,7 +81,7 @@ def held_up(ask: Ask, found: Assignment, beside: Sequence[Moment], tenure: Tenur
         words += f"the group would end at {said(tenure.end)} by its limit"
     else:
         words += "nobody enforces an end of the group"
-    spare = written((moment_.at - tenure.begin) // 1000 * 1000)
+    spare = written((places.at - tenure.begin) // 1000 * 1000)
     words += f"; a group that ends within {spare} could start now"
     detail: Detail = {"heldFor": groups[:NAMES_SHOWN], "from": begins}
     if tenure.end < NEVER:
@@ -87,14 +89,17 @@ def held_up(ask: Ask, found: Assignment, beside: Sequence[Moment], tenure: Tenur
     return Blocker("Priority", words, detail)
 
 
-def _is_short(ask: Ask, found: Assignment, moment_: Moment, trial: Trial) -> bool:
+def _is_short(ask: Ask, found: Assignment, places: HeldPlaces, trial: Trial) -> bool:
     """Whether these seats would be in the way then."""
-    columns = moment_.trial.columns
-    taken = np.zeros_like(columns.free)
+    taken = {row: np.zeros_like(places.left[:, 0]) for row in places.rows.tolist()}
     for member, row in found:
-        taken[:, row] += columns.request_column(trial.needs(ask.shapes[member]))
-    rows = np.unique([row for _, row in found])
-    return bool((taken[:, rows] > np.maximum(columns.free[:, rows], 0)).any())
+        if row in taken:
+            taken[row] += trial.columns.request_column(trial.needs(ask.shapes[member]))
+    short = (
+        (taken[row] > np.maximum(places.left[:, place], 0)).any()
+        for place, row in enumerate(places.rows.tolist())
+    )
+    return any(short)
 
 
 def said(milliseconds: int) -> str:
