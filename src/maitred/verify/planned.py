@@ -57,8 +57,8 @@ def judge_planned(case: Case) -> Iterator[Breach]:
 
 
 def is_held_up(case: Case, group: Group, entry: Doc) -> bool:
-    """Whether a group is told that holds of others are in its way, and they are in the Plan, or were remembered
-    until it was the turn of the others."""
+    """Whether a group is told that holds of others are in its way, and they are in the Plan, or were
+    remembered until it was the turn of the others."""
     blockers = entry.docs("blockers")
     if case.now is None or not blockers or not blockers[0].doc("detail").given("heldFor"):
         return False

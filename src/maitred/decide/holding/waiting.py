@@ -269,7 +269,7 @@ class WaitingHolds:
     def _as_before(
         self, before: WaitingHold | None, ask: Ask, tenure_from: TenureFrom, is_due: bool = False
     ) -> PlannedPlace | None:
-        """The place and the time that are remembered, if they will do still. `is_due`: if that is now, too."""
+        """The place and the time that are remembered, if they will do. `is_due`: if that is now, too."""
         if before is None or before.begins is None:
             return None
         nodes, begins, now = self._nodes_of(before), in_ms(before.begins), self.calendar.now
