@@ -255,6 +255,8 @@ def test_what_has_ended_is_paid_for_until_it_was_seen_to_be_gone() -> None:
         "spent": 20 + 4 * 0.25 + 2 * 0.25,
         "rate": 4.0,
         "committed": 6.0,
+        "kept": 0.0,
+        "idle": 0.0,
     }
     assert judged(objects, plan, policy(100)) == []
 

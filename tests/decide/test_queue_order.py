@@ -83,3 +83,23 @@ def test_only_rules_that_can_decide_are_compared() -> None:
     listed = policy_of({"queues": QUEUES, "order": ["age", "fair-share"]})
     rules = ["entitled", "rotation", "promised", "override", "age", "fair-share", "measure", "name"]
     assert rules_of(listed) == rules
+
+
+def test_what_one_queue_gets_counts_for_the_queues_beside_it() -> None:
+    """The share of what is above them has grown, though nothing has changed in the other queue itself."""
+    limits = [{"resource": b.GPU, "guarantee": 0}]
+    policy: Obj = {
+        "queues": [
+            {"name": "left", "limits": limits},
+            {"name": "left-a", "parent": "left"},
+            {"name": "left-b", "parent": "left"},
+            {"name": "right", "limits": limits},
+        ]
+    }
+    waiting = [
+        asks("first", "left-a", "2026-01-31T06:00:00Z"),
+        asks("second", "left-b", "2026-01-31T07:00:00Z"),
+        asks("third", "right", "2026-01-31T08:00:00Z"),
+    ]
+    plan = decide([b.node("n", gpu=2), *waiting], policy, NOON)
+    assert {bind["pod"] for bind in plan["binds"]} == {"default/first", "default/third"}

@@ -10,7 +10,7 @@ from maitred.ledger.meter import DAY
 from maitred.ledger.records import Arrival, Evicted, FailureNoted
 from maitred.ledger.store import Ledger
 from maitred.model.memory import Incident
-from maitred.model.plan import Departure, Eviction, Receipt, Toll, Verdict
+from maitred.model.plan import Departure, Eviction, EvictionCause, Receipt, Toll, Verdict
 
 GPU, MODEL = "nvidia.com/gpu", "NVIDIA-H100"
 HOUR = 3_600_000
@@ -63,7 +63,13 @@ def turn(number: int, hours: float, verdict: Verdict, category: str = "") -> Ver
     return VerdictRow(number, at(hours), verdict, category)
 
 
-def eviction(pod: str, group: str | None = None, lost: float = 0.0, since: str | None = None) -> Eviction:
+def eviction(
+    pod: str,
+    group: str | None = None,
+    lost: float = 0.0,
+    since: str | None = None,
+    cause: EvictionCause = "Preemption",
+) -> Eviction:
     receipt = Receipt(
         unit=group or pod,
         rule="priority 9 is higher than 0",
@@ -75,7 +81,7 @@ def eviction(pod: str, group: str | None = None, lost: float = 0.0, since: str |
         departure=Departure("", "delete", None, ""),
         toll=Toll(),
     )
-    return Eviction(pod, f"uid-{pod}", group, "blue/urgent", "Preemption", receipt)
+    return Eviction(pod, f"uid-{pod}", group, "blue/urgent", cause, receipt)
 
 
 def evicted(pod: str, hours: float, **fields: Any) -> Evicted:

@@ -2,28 +2,34 @@
 
 from datetime import UTC, datetime, timedelta
 
+from msgspec.structs import replace
+
 from maitred.explain.billing.device_buckets import Key
-from maitred.ledger.entries import LedgerEntry, UsageAccount
+from maitred.explain.billing.losses import Loss
+from maitred.ledger.entries import LedgerEntry, UsageAccount, in_queue
 from maitred.ledger.meter import DAY
+from maitred.ledger.records import Evicted
 from maitred.ledger.store import Ledger
 from maitred.simulate.results import Bucket
-from tests.ledger.made import GPU, HOUR
+from tests.ledger.made import GPU, HOUR, eviction
 
 BEGIN = datetime(2026, 10, 1, tzinfo=UTC)
 START = round(BEGIN.timestamp() * 1000)
 H100, L40S = "NVIDIA-H100-80GB-HBM3", "NVIDIA-L40S"
 CAPACITY = {H100: 64, L40S: 16}
 ACCOUNTS = {
-    "research/pretrain": UsageAccount("research", (("team", "llm"),)),
-    "research/ablation": UsageAccount("research", (("team", "vision"),)),
-    "search/ranker": UsageAccount("search", (("team", "ranking"),)),
-    "search/index": UsageAccount("search"),
+    "research/pretrain": in_queue(UsageAccount("research", (("team", "llm"),)), "research"),
+    "research/ablation": in_queue(UsageAccount("research", (("team", "vision"),)), "research", True),
+    "search/ranker": in_queue(UsageAccount("search", (("team", "ranking"),)), "search"),
+    "search/index": in_queue(UsageAccount("search"), "search"),
 }
+VICTIM, EVICTED = "research/ablation", 2
+"""Whose devices work in vain until it is evicted, every day; and how many of them."""
+LENT = 3
 USED: dict[tuple[str, str, Bucket], int] = {
     ("research/pretrain", H100, "productive"): 41,
     ("research/pretrain", H100, "starting"): 1,
-    ("research/ablation", H100, "productive"): 6,
-    ("research/ablation", H100, "lostToEviction"): 2,
+    ("research/ablation", H100, "productive"): 8,
     ("search/ranker", H100, "productive"): 3,
     ("search/ranker", H100, "incomplete"): 1,
     ("search/ranker", H100, "leaving"): 1,
@@ -57,4 +63,10 @@ def day(number: int) -> LedgerEntry:
         made.reading.usage[date, Key("", GPU, model, "idle")] = devices * hours * HOUR
         made.reading.capacity[date, (GPU, model)] = CAPACITY[model] * hours * HOUR
     made.reading.observed[date] = hours * HOUR
+    made.reading.lent[date, "search"] = LENT * hours * HOUR
+    left = replace(eviction(f"{VICTIM}-{number}", VICTIM, cause="Reclaim"), preemptor="search/ranker")
+    last = made.until - 60_000
+    made.evictions = [Evicted(last, left, "research", "search")]
+    begin, lost = made.until - 24 * HOUR, EVICTED * hours * HOUR
+    made.losses = [Loss(VICTIM, begin, last, lost, "lostToEviction", (left.pod, left.uid))]
     return made

@@ -7,17 +7,17 @@ from maitred.cluster.news import Ends
 from maitred.cluster.state import ClusterState, Delete, Put
 from maitred.explain.billing.bill import bill, read_month
 from maitred.ledger.books import Books
-from maitred.ledger.entries import LedgerEntry, OpenGroup, account_of
+from maitred.ledger.entries import LedgerEntry, OpenGroup, account_of, borrows
 from maitred.ledger.records import Observation, VerdictChange
 from maitred.ledger.register import PATIENCE, Register
 from maitred.ledger.store import Ledger
 from maitred.model.policy import Policy
-from maitred.model.queues import QUEUE, Queue
+from maitred.model.queues import QUEUE, Payer, Queue
 from tests.cluster.seen import name_of
-from tests.ledger.made import HOUR, START, TODAY, arrival, at, evicted, moment
+from tests.ledger.made import GPU, HOUR, START, TODAY, arrival, at, evicted, moment
 from tests.ledger.worlds import gpu_node, member
 from tests.oracle.builders import Obj, namespace, pod_group
-from tests.support import read
+from tests.support import policy_of, read
 
 STARTED = "2026-11-03T00:00:00Z"
 CHECKPOINT = "maitred.dev/last-checkpoint"
@@ -317,6 +317,38 @@ def test_pods_of_other_schedulers_are_in_no_queue_and_who_names_none_is_in_the_d
     house.see(0)
     entry = house.seen_until(1)
     assert (queue_of(entry, "default/ours"), queue_of(entry, "default/theirs")) == ("default", "")
+
+
+def test_an_eviction_is_written_down_with_the_queues_of_both() -> None:
+    """Also if the group that it is for has come since the cluster was last looked at."""
+    house = House(namespace("default"), namespace("blue"), gpu_node("n1"))
+    house.policy = with_queues("vision", "language")
+    house.put(member("a", 2, node="n1", labels={QUEUE: "vision"}, scheduler="maitred"))
+    house.see(0)
+    house.books.note(arrival("blue/urgent", 0.5, payer=Payer("blue", "language")))
+    house.books.note(evicted("default/a", 0.5))
+    house.books.note(evicted("default/b", 0.5))
+    said = [(one.queue, one.evictor_queue) for one in house.close(1).evictions]
+    assert said == [("vision", "language"), ("", "language")]
+
+
+def test_who_has_borrowed_is_told_apart_and_who_leaves_goes_as_it_stood() -> None:
+    house = House(namespace("default"), gpu_node("n1"))
+    house.policy = policy_of({"queues": [{"name": "vision", "limits": [{"resource": GPU, "guarantee": 3}]}]})
+    for name, gpus in (("a", 3), ("b", 2)):
+        house.put(member(name, gpus, node="n1", labels={QUEUE: "vision"}, scheduler="maitred"))
+    house.see(0)
+    first = house.seen_until(1)
+    house.put(member("b", 2, node="n1", labels={QUEUE: "vision"}, scheduler="maitred", deleted=True))
+    house.see(1)
+    second = house.seen_until(2)
+    house.delete(member("a"))
+    house.put(member("b", 2, node="n1", labels={QUEUE: "vision"}, scheduler="maitred"))
+    house.see(2)
+    third = house.seen_until(3)
+    said = [[borrows(one.accounts[f"default/{name}"]) for name in "ab"] for one in (first, second)]
+    assert said == [[False, True], [False, True]]
+    assert not borrows(third.accounts["default/b"])
 
 
 def test_a_bill_by_queue_is_as_the_ledger_has_it(tmp_path: Path) -> None:

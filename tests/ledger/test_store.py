@@ -1,12 +1,15 @@
 """A ledger, in SQLite and in PostgreSQL: what is written is there, once, and stays as long as it should."""
 
+from contextlib import closing
+from dataclasses import replace
+
 import msgspec
 import pytest
 
-from maitred.explain.billing.document import UsedOverride
+from maitred.explain.billing.document import UsedEviction, UsedOverride
 from maitred.explain.billing.losses import Loss
 from maitred.explain.redaction.usage import usage_as_seen_by
-from maitred.ledger import store
+from maitred.ledger import schema, store
 from maitred.ledger.connections import LedgerError, connect
 from maitred.ledger.records import Evicted, OverrideNoted
 from maitred.ledger.schema import VERSION
@@ -154,6 +157,52 @@ def test_receipts_are_kept_whole(ledger: Ledger, tenure: SingleWriter) -> None:
     assert [one.eviction.pod for one in ledger.history(moment(4), {"red"}).evictions] == ["red/b"]
 
 
+def test_work_that_was_lost_names_who_it_was_lost_for(ledger: Ledger, tenure: SingleWriter) -> None:
+    """As much as was moved to where it is lost, though the receipt says more."""
+    tenure.write(entry(1, red_productive=2))
+    written = entry(2, red_productive=1)
+    said = [evicted(pod, 2, group="red/train", lost=2.0) for pod in ("red/a", "red/b")]
+    written.evictions = [replace(one, queue="left", evictor_queue="came") for one in said]
+    written.evictions.append(evicted("blue/c", 1.5))
+    lost = Loss("red/train", at(0), at(2), 2 * HOUR, "lostToEviction")
+    written.losses = [replace(lost, victim=(pod, f"uid-{pod}")) for pod in ("red/a", "red/b")]
+    tenure.write(written)
+    by_victim = {one.group: one for one in ledger.usage(TODAY, TODAY + 1).evictions}
+    train = UsedEviction("red/train", "left", "blue/urgent", "came", "Preemption", 2, 3 * HOUR)
+    assert by_victim == {
+        "red/train": train,
+        "blue/c": UsedEviction("blue/c", "", "blue/urgent", "", "Preemption", 1, 0),
+    }
+    assert used(ledger)["red", "lostToEviction"] == 3
+    assert ledger.usage(TODAY + 1, TODAY + 2).evictions == ()
+
+
+def test_what_queues_have_lent_is_added_up(ledger: Ledger, tenure: SingleWriter) -> None:
+    for hours in (1, 2):
+        written = entry(hours)
+        written.reading.lent[TODAY, "vision"] += 4 * HOUR
+        tenure.write(written)
+    assert ledger.usage(TODAY, TODAY + 1).lent == {"vision": 8 * HOUR}
+
+
+def test_an_older_ledger_is_brought_up_to_date(url: str) -> None:
+    """Its receipts say what was lost; in which queues that was they do not."""
+    with closing(connect(url, "create")) as connection:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:3])
+            patch.setattr(schema, "VERSION", 3)
+            schema.prepare(connection, url, START)
+        one = evicted("red/a", 1, lost=2.0).eviction
+        connection.change(
+            "insert into evictions (pod, uid, at, namespace, eviction) values (?, ?, ?, ?, ?)",
+            [one.pod, one.uid, at(1), "red", msgspec.json.encode(one).decode()],
+        )
+    with pytest.raises(LedgerError, match=r"an older maitred wrote it \(version 3; "):
+        Ledger.existing(url)
+    (found,) = Ledger.open(url, BEGIN).usage(TODAY, TODAY + 1).evictions
+    assert found == UsedEviction("red/a", "", "blue/urgent", "", "Preemption", 1, 2 * HOUR)
+
+
 def test_overrides_are_kept_with_what_others_paid_for_them(ledger: Ledger, tenure: SingleWriter) -> None:
     """One is told twice, and ends before its time; another is of the day after."""
     paid = evicted("red/b", 1, group="red/train", lost=1.5, since="2026-11-03T00:00:00Z")
@@ -199,7 +248,7 @@ def test_old_details_go_and_usage_stays(ledger: Ledger, tenure: SingleWriter) ->
     before = ledger.usage(TODAY, TODAY + 2)
     for _ in range(2):
         ledger.forget(moment(30))
-        assert ledger.usage(TODAY, TODAY + 2) == before
+        assert ledger.usage(TODAY, TODAY + 2) == msgspec.structs.replace(before, evictions=())
     history = ledger.history(moment(31))
     assert [group.group for group in history.groups] == ["red/next"]
     assert history.waits == {"red/next": {"Capacity": 31 * 3600.0}}

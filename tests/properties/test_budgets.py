@@ -195,3 +195,75 @@ def test_a_restart_changes_no_balance_of_what_runs(life: Life, crashes: frozense
         queues = () if plan.budgets is None else plan.budgets.queues
         rates.append([(one.queue, round(one.spent, 6), one.rate) for one in queues if one.rate])
     assert rates[0] == rates[1]
+
+
+# -- what stands idle ------------------------------------------------------------------------------------
+
+IDLE_POLICY: Obj = {
+    "queues": [
+        {"name": "top", "budget": {"deviceHours": 40, "period": "day"}, "runtime": {"default": "2h"}},
+        {"name": "one", "parent": "top", "budget": {"deviceHours": 30, "period": "week"}},
+        {"name": "two", "parent": "top"},
+    ]
+}
+NOON_OF_DAY = "2026-01-31T12:00:00Z"
+PLACES = st.sampled_from(["n0", "n1"])
+SECONDS = st.integers(-7200, 600)
+
+
+def at_second(seconds: int) -> str:
+    return (datetime.fromisoformat(NOON_OF_DAY) + timedelta(seconds=seconds)).isoformat()
+
+
+@st.composite
+def worlds_with_promises(draw: st.DrawFn) -> list[Obj]:
+    """Nodes that work or do not, pods that run, leave, or were promised places; and what was written down."""
+    objects = [
+        b.node(name, gpu=8, cordoned=draw(st.booleans()), ready=draw(st.sampled_from([True, True, False])))
+        for name in ("n0", "n1")
+    ]
+    objects.append(b.pod_group("gang", 3))
+    for number in range(draw(st.integers(0, 5))):
+        marks = {"maitred.dev/queue": draw(st.sampled_from(["one", "two", "default"]))}
+        gpus, runs = draw(st.integers(0, 5)), draw(st.booleans())
+        pod = b.pod(f"p{number}", gpu=gpus, node=draw(PLACES) if runs else None, annotations=marks)
+        status = pod.setdefault("status", {})
+        if runs:
+            pod["metadata"]["creationTimestamp"] = at_second(draw(SECONDS))
+            said = {"type": "PodScheduled", "status": "True", "lastTransitionTime": at_second(draw(SECONDS))}
+            status["conditions"] = [said] if draw(st.booleans()) else []
+            status |= {"startTime": at_second(draw(SECONDS))} if draw(st.booleans()) else {}
+            if draw(st.booleans()):
+                pod["metadata"]["deletionTimestamp"] = at_second(draw(st.integers(0, 60)))
+        else:
+            status |= {"nominatedNodeName": draw(PLACES)} if draw(st.booleans()) else {}
+            if draw(st.booleans()):
+                pod["spec"]["schedulingGroup"] = {"podGroupName": "gang"}
+        objects.append(pod)
+    if draw(st.booleans()):
+        amounts = st.floats(0, 20, allow_subnormal=False)
+        rows = [
+            {"queue": name, "unit": "device-hours", "begun": draw(st.sampled_from(BEGUN[name]))}
+            | {key: draw(amounts) for key in ("spent", "rate", "committed", "kept", "idle")}
+            for name in ("top", "one")
+        ]
+        text = msgspec.json.encode({"at": at_second(draw(SECONDS)), "queues": rows}).decode()
+        meta = b.metadata("maitred-budgets", "maitred-system", {"maitred.dev/record": "budgets"})
+        objects.append({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"record": text}})
+    return objects
+
+
+BEGUN = {
+    "top": ["2026-01-31T00:00:00Z", "2026-01-30T00:00:00Z"],
+    "one": ["2026-01-26T00:00:00Z", "2026-01-19T00:00:00Z"],
+}
+
+
+@given(worlds_with_promises())
+@examples(25)
+def test_the_checker_agrees_on_who_pays_for_what(objects: list[Obj]) -> None:
+    """From bind to release, and for what stands idle."""
+    plan = decide(objects, IDLE_POLICY, now=NOON_OF_DAY)
+    now = msgspec.convert(NOON_OF_DAY, Timestamp)
+    found = [str(one) for one in verify(objects, plan, IDLE_POLICY, now=now)]
+    assert [one for one in found if "budget" in one or "device-hours" in one] == []

@@ -16,6 +16,7 @@ Json = dict[str, Any]
 DEADLINE_SECONDS = 60.0
 """Long after anything that works has happened, also on a busy machine."""
 POLL_SECONDS = 0.02
+APPLY_PATCH = "application/apply-patch+yaml"
 NOW: Json = {"gracePeriodSeconds": 0, "propagationPolicy": "Background"}
 
 
@@ -55,6 +56,12 @@ class Api:
     async def patch_status(self, resource: Resource, name: str, status: Json) -> None:
         path, body = f"{self.path(resource, name)}/status", encode({"status": status})
         await self.client.request("PATCH", path, body=body, content_type=MERGE_PATCH)
+
+    async def apply_status(self, resource: Resource, name: str, status: Json) -> None:
+        """These fields are ours from now on, whoever else says the same."""
+        body = {"apiVersion": resource.api_version, "kind": resource.kind, "status": status}
+        path, params = f"{self.path(resource, name)}/status", {"fieldManager": "scenario", "force": "true"}
+        await self.client.request("PATCH", path, params=params, body=encode(body), content_type=APPLY_PATCH)
 
     async def delete(self, resource: Resource, name: str, options: Json = NOW) -> None:
         try:

@@ -56,6 +56,7 @@ def on_stage(server: Server, act: Callable[[Stage], Awaitable[None]], **devices:
 async def submit(stage: Stage) -> None:
     await declare(stage, GANG)
     await stage.play(Create(WHO), Exist(WHO))
+    await claims_are_made(stage, WHO)
 
 
 def test_a_gang_gets_a_device_each_and_one_together_and_leaves_nothing(server: Server) -> None:
@@ -97,7 +98,6 @@ def test_killed_between_any_two_writes(server: Server) -> None:
 def test_killed_and_its_gang_deleted_before_the_next_scheduler_comes(server: Server, write: int) -> None:
     async def act(stage: Stage) -> None:
         await submit(stage)
-        await claims_are_made(stage, WHO)
         await crash(stage, write, executed=True)
         await stage.play(Delete(WHO), Gone(WHO))
         stage.start()
@@ -125,7 +125,6 @@ def test_another_schedulers_allocation_wins_and_the_gang_is_decided_anew(server:
             await stage.api.patch_status(CLAIMS, claim["metadata"]["name"], {"allocation": allocation})
 
         await submit(stage)
-        await claims_are_made(stage, WHO)
         stage.start(trouble=Interlude(1, "status", other))
         await stage.play(Bound(WHO))
         await have_devices(stage, GANG, WHO)

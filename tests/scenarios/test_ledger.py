@@ -4,9 +4,12 @@ import asyncio
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from maitred.controllers.bookkeeping import Keeping
 from maitred.controllers.policy import PolicyFile
 from maitred.controllers.scheduling.term import Witnesses
+from maitred.explain.billing.bill import queue_bills
 from maitred.ledger.meter import DAY
 from maitred.ledger.store import Ledger, milliseconds
 from tests.ledger.made import adds_up, used
@@ -22,15 +25,22 @@ CREW = Group("low", quorum=2, rank="low")
 JOB = Job("low", 2, CREW, spec=ranked(LOW))
 LONG_ENOUGH = 1.5
 """Seconds between which somebody looks."""
-CPU_IS_A_DEVICE = "devices: {resources: [cpu]}\n"
-"""Simulated nodes have no others."""
+POLICY = """
+devices: {resources: [cpu]}
+queues:
+- name: default
+  limits: [{resource: cpu, guarantee: 1}]
+  budget: {deviceHours: 1000}
+  runtime: {default: 1h}
+"""
+"""Simulated nodes have no other devices. Each group is beyond the guarantee, with all that it has."""
 
 
 def test_a_preemption_is_in_the_ledger_and_all_devices_are(server: Server, tmp_path: Path) -> None:
     began = datetime.now(UTC)
     ledger = Ledger.open(str(tmp_path / "ledger.db"), began)
     policy = tmp_path / "policy.yaml"
-    policy.write_text(CPU_IS_A_DEVICE)
+    policy.write_text(POLICY)
 
     async def act(stage: Stage) -> None:
         witnesses = Witnesses(ledger=Keeping(ledger, 90))
@@ -56,5 +66,15 @@ def test_a_preemption_is_in_the_ledger_and_all_devices_are(server: Server, tmp_p
     assert adds_up(ledger, first, days)
     buckets = {bucket for _, bucket in used(ledger, first, days)}
     assert {"productive", "lostToEviction"} <= buckets
-    observed = ledger.usage(first, first + days).observed
-    assert 3_000 <= observed <= milliseconds(now) - milliseconds(began)
+    usage = ledger.usage(first, first + days)
+    assert 3_000 <= usage.observed <= milliseconds(now) - milliseconds(began)
+    (left,) = usage.evictions
+    assert (left.group, left.evictor, left.pods) == (low.group, gang.group, 2)
+    assert (left.queue, left.evictor_queue, left.cause) == ("default", "default", "Preemption")
+    in_vain = sum(one.device_milliseconds for one in usage.uses if one.bucket == "lostToEviction")
+    assert left.lost_device_milliseconds == in_vain
+    (queue,) = queue_bills(usage)
+    held = sum(one.device_milliseconds for one in usage.uses if one.namespace) / 3_600_000
+    said = (queue.entitled_device_hours, queue.borrowed_device_hours, queue.reserved_device_hours)
+    assert (queue.queue, queue.borrowed_device_hours > 0) == ("default", True)
+    assert sum(said) == pytest.approx(held, abs=1e-3)

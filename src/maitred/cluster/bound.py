@@ -13,7 +13,7 @@ from maitred.model.health.steps import FEWEST, SLOW
 FREE = -1
 _TYPES = {
     **dict.fromkeys(("terminating", "fixed", "working"), np.bool_),
-    **dict.fromkeys(("started", "checkpoint", "due", "grace"), np.int64),
+    **dict.fromkeys(("bound_at", "started", "checkpoint", "due", "grace"), np.int64),
     "step": np.float64,
 }
 COLUMNS = {column.name: _TYPES.get(column.name, np.int32) for column in fields(BoundPods)}
@@ -46,6 +46,7 @@ class BoundTable:
         payer: int,
         stay: int,
         working: bool,
+        bound_at: int,
         started: int,
         checkpoint: int,
         due: int,
@@ -66,6 +67,7 @@ class BoundTable:
         columns["payer"][row] = payer
         columns["stay"][row] = stay
         columns["working"][row] = working
+        columns["bound_at"][row] = bound_at
         columns["started"][row] = started
         columns["checkpoint"][row] = checkpoint
         columns["due"][row] = due
@@ -99,9 +101,18 @@ class BoundTable:
         self._columns["stay"][row] = stay
 
     def set_progress(
-        self, row: int, working: bool, started: int, checkpoint: int, due: int, grace: int, step: float
+        self,
+        row: int,
+        working: bool,
+        bound_at: int,
+        started: int,
+        checkpoint: int,
+        due: int,
+        grace: int,
+        step: float,
     ) -> None:
         self._columns["working"][row] = working
+        self._columns["bound_at"][row] = bound_at
         self._columns["started"][row] = started
         self._columns["checkpoint"][row] = checkpoint
         self._columns["due"][row] = due

@@ -15,7 +15,7 @@ from maitred.model.healing import ON_FAILURE, failure_wish
 from maitred.model.health.steps import step_time
 from maitred.model.membership import KEYS, PodWords, leads, said_by
 from maitred.model.meta import key_of
-from maitred.model.pod import MIRROR, Pod, is_node_bound
+from maitred.model.pod import MIRROR, Pod, bound_at, is_node_bound
 from maitred.model.protection import ALL_PROTECTION_MARKS, UNPROTECTED, Protection, protection_of
 from maitred.model.runtime import EXPECTED_RUNTIME, runtime_of
 
@@ -77,6 +77,7 @@ class Intake:
             device_claims=pod_claims(pod) if spec.resource_claims else (),
             nominated="" if spec.node_name else status.nominated_node_name,
             working=status.phase == "Running",
+            bound_at=in_milliseconds(bound_at(pod)) if spec.node_name else UNKNOWN_TIME,
             started=in_milliseconds(status.start_time),
             checkpoint=UNKNOWN_TIME if protection.last_checkpoint is None else protection.last_checkpoint,
             due=in_milliseconds(meta.deletion_timestamp),

@@ -102,6 +102,7 @@ class Member:
     device_claims: tuple[PodClaim, ...] = ()
     nominated: str = ""
     working: bool = False
+    bound_at: int = UNKNOWN_TIME
     started: int = UNKNOWN_TIME
     checkpoint: int = UNKNOWN_TIME
     due: int = UNKNOWN_TIME

@@ -141,7 +141,8 @@ class PodTable:
         if known.grace != member.grace:  # who waits for its room may count on it by now, or no longer
             self._news.effects |= Effect.ROOM
             self._news.nodes.add(known.node)
-        known.working, known.started, known.checkpoint, known.due, known.grace, known.step = now
+        known.working, known.bound_at, known.started, known.checkpoint = now[:4]
+        known.due, known.grace, known.step = now[4:]
         if known.bound_row != NOT_BOUND:
             self.seats.bound.set_progress(known.bound_row, *now)
 
@@ -286,5 +287,6 @@ class PodTable:
         return found
 
 
-def _progress(member: Member) -> tuple[bool, int, int, int, int, float]:
-    return member.working, member.started, member.checkpoint, member.due, member.grace, member.step
+def _progress(member: Member) -> tuple[bool, int, int, int, int, int, float]:
+    times = (member.bound_at, member.started, member.checkpoint, member.due, member.grace)
+    return member.working, *times, member.step

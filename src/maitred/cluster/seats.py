@@ -50,6 +50,7 @@ class SeatTable:
             payer=self.payers.number(member, namespace),
             stay=self.stays.number(member.crew.settled.stay),
             working=member.working,
+            bound_at=member.bound_at,
             started=member.started,
             checkpoint=member.checkpoint,
             due=member.due,

@@ -132,7 +132,10 @@ class BoundPods:
     """What is said above it of how long it may stay."""
     working: Mask
     """Has a container that runs, as its phase says."""
+    bound_at: Ints
+    """Since when it has its node, and so holds devices there,"""
     started: Ints
+    """and since when its kubelet has it."""
     checkpoint: Ints
     due: Ints
     """By when it is to be gone, if it is terminating. All in milliseconds since 1970, or UNKNOWN_TIME."""
@@ -152,6 +155,7 @@ class BoundPods:
         nobody = np.full(len(node), NO_GROUP, dtype=np.int32)
         more = {"node": node, "needs": needs, "labels": labels, "group": nobody, "controller": nobody}
         more |= {"payer": payer, "fixed": np.ones(len(node), dtype=np.bool_)}
+        more |= dict.fromkeys(("bound_at", "started"), np.full(len(node), UNKNOWN_TIME, dtype=np.int64))
         columns = []
         for name in self.__slots__:
             column = getattr(self, name)
@@ -268,6 +272,8 @@ class GroupView:
     """The id by which the state knows it."""
     account: int = NO_ACCOUNT
     """The number of the account in the book of queues, if there is one."""
+    scavenges: bool = False
+    """Its members run without paying, so that those who come join them."""
     wishes: tuple[FailureWish, ...] = ()
     """What its members ask for if hardware fails under them."""
     leaving_shapes: tuple[int, ...] = ()

@@ -177,6 +177,7 @@ class Bookkeeper:
             requests=largest_requests(view, snapshot, self._policy()),
             required=view.group.topology.required,
             labels={**snapshot.namespace_labels(namespace), **labels},
+            payer=view.payer,
         )
 
 

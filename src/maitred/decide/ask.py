@@ -35,6 +35,8 @@ class Ask:
     """Whether they may be on devices of different models then."""
     lifted: bool = False
     """Whether an override lifts it past the limits of its own queue, and of those above."""
+    scavenges: bool = False
+    """Whether its members run without paying, while nobody who pays wants their places."""
     distinct: tuple[int, ...] = field(init=False, repr=False, compare=False)
     """The different shapes, in the order in which members have them."""
 
@@ -99,7 +101,19 @@ class Ask:
             return self
         seated = tuple(sorted({member.node for member in self.seated}))
         nameless = (0, 0.0, "")
-        return replace(self, orders=(), seated=tuple(RunningMember(nameless, node) for node in seated))
+        return Ask(
+            self.shapes,
+            (),
+            self.need,
+            self.topology,
+            tuple([RunningMember(nameless, node) for node in seated]),
+            None,
+            self.avoided,
+            self.closed,
+            self.account,
+            self.any_model,
+            self.lifted,
+        )
 
     def anchors(self) -> "np.ndarray[tuple[int], np.dtype[np.intp]]":
         return np.array([member.node for member in self.seated], dtype=np.intp)
@@ -125,6 +139,7 @@ def ask_of(
             view.account,
             view.any_model,
             view.override is not None,
+            view.scavenges,
         )
     parts = later.parts
     return Ask(
@@ -139,6 +154,7 @@ def ask_of(
         view.account,
         view.any_model,
         view.override is not None,
+        view.scavenges,
     )
 
 
@@ -163,6 +179,7 @@ def ask_anew(view: GroupView) -> Ask:
             account=view.account,
             any_model=view.any_model,
             lifted=view.override is not None,
+            scavenges=view.scavenges,
         )
     parts = replace(parts, waiting=tuple(leaf for _, _, leaf in members), seated=())
     return Ask(
@@ -174,6 +191,7 @@ def ask_anew(view: GroupView) -> Ask:
         account=view.account,
         any_model=view.any_model,
         lifted=view.override is not None,
+        scavenges=view.scavenges,
     )
 
 

@@ -86,6 +86,10 @@ class Diagnosis:
         self.snapshot, self.context = grounds.snapshot, grounds.context
         self.exhausted = False
         self._known: dict[tuple[Ask, Seating, Ahead], tuple[Blocker, ...]] = {}
+        self._seated_nearest = dict[tuple[Ask, Lift], Assignment]()
+        """By what is asked for, whatever the queue."""
+        self._unlimited = dict[Ask, bool]()
+        """Who fits now if no limits of queues hold."""
         self._affine = dict[tuple[int, ...], bool]()
         self._fits_with_room = set[Ask]()
         """Who fits once others have left, as was found out before."""
@@ -171,7 +175,7 @@ class Diagnosis:
             return self._beside_quota(unseated, own)
         # Limits forbid it whatever room there is; what else is in the way is what would be without them.
         free = replace(unseated, ask=replace(unseated.ask, account=NO_ACCOUNT))
-        if self._fits_without(frozenset(), free.ask, own):
+        if self._fits_but_for_limits(free.ask):
             return [LIFTED["Quota"](unseated)]
         rest = self._beside_quota(replace(free, nearest=self._nearest(free.ask)), own)
         return [in_company(unseated, "Quota", [one.category for one in rest]), *rest]
@@ -341,6 +345,13 @@ class Diagnosis:
         pristine.rollback(checkpoint)
         return fitted
 
+    def _fits_but_for_limits(self, ask: Ask) -> bool:
+        """`ask` is on no account, so the same for groups of all queues."""
+        alike = ask.unnamed()
+        if alike not in self._unlimited:
+            self._unlimited[alike] = self._fits_without(frozenset(), ask, ())
+        return self._unlimited[alike]
+
     def _fits(self, trial: Trial, ask: Ask, waiver: Waiver) -> bool:
         return bool(self._seats(trial, ask, waiver))
 
@@ -354,6 +365,12 @@ class Diagnosis:
         """As many members as can be seated together now, as far as there is room: what limits of queues leave
         of that is said where they are in the way."""
         ask = replace(ask, account=NO_ACCOUNT)
+        key = (ask.unnamed(), lift)
+        if key not in self._seated_nearest:
+            self._seated_nearest[key] = self._found_nearest(ask, lift)
+        return self._seated_nearest[key]
+
+    def _found_nearest(self, ask: Ask, lift: Lift) -> Assignment:
         asks, parts = [replace(ask, need=1)], ask.parts
         if parts is not None and parts.needs_everyone() and not parts.has_wishes():
             asks = [replace(ask, need=1, parts=None)]  # whichever they are
@@ -376,8 +393,10 @@ class Diagnosis:
 
         Where none has, those that run may wait for the others themselves.
         """
-        whole = ask_anew(view)
-        rest = ask_at_last(view) if view.succeeded and view.running else whole
+        whole = replace(ask_anew(view), account=NO_ACCOUNT)  # there, no queue uses anything
+        rest = whole
+        if view.succeeded and view.running:
+            rest = replace(ask_at_last(view), account=NO_ACCOUNT)
         known, key = self.grounds.hopeless, (whole.unnamed(), rest.unnamed())
         if key not in known:
             known[key] = self._never(whole) and (rest == whole or self._never(rest))

@@ -66,7 +66,7 @@ def still_kept(ahead: Trial, hold: Hold, context: Context) -> Assignment | None:
 
 def fits(trial: Trial, hold: Hold, seats: Assignment, context: Context) -> bool:
     """Whether these members can sit on these very nodes."""
-    if _within(trial, hold.ask, seats, context) is None or not is_admitted(trial, hold.ask, seats):
+    if _within(trial, hold.ask, seats, context) is None or not is_admitted(trial, hold.ask, seats, True):
         return False
     theirs = _of(hold.ask, seats)
     rules = rules_for(trial, theirs, context, IN_PLACE)

@@ -1,17 +1,18 @@
 """The books: records come in, entries for the ledger go out. It knows no database and no thread."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from maitred.cluster.leaving import lost_nodes
 from maitred.cluster.news import PodEnd
-from maitred.cluster.queues.book import NO_QUEUE, in_queues
 from maitred.cluster.snapshot import Snapshot
 from maitred.explain.billing.device_buckets import NOBODY, levels
 from maitred.explain.billing.losses import Loss, Times, lost_to_eviction, lost_to_failures
-from maitred.ledger.entries import LedgerEntry, UsageAccount, account_of, in_queue
+from maitred.ledger.entries import LedgerEntry, UsageAccount, account_of, borrows, in_queue, queue_of
 from maitred.ledger.meter import UsageMeter
+from maitred.ledger.queue_sights import NO_QUEUES, QueueSight, seen_in_queues
 from maitred.ledger.records import (
     Arrival,
     Event,
@@ -33,6 +34,7 @@ class Books:
         self._entry = LedgerEntry(since)
         self._last: Observation | None = None
         self._accounts: dict[str, UsageAccount] = {}
+        self._seen = NO_QUEUES
         self._died: dict[str, int] = {}
         self._lost_until: dict[str, int] = {}
 
@@ -41,7 +43,8 @@ class Books:
             case Arrival():
                 self._register.arrive(event, self._entry)
                 namespace = event.group.partition("/")[0]
-                self._accounts.setdefault(event.group, account_of(namespace, event.labels))
+                account = in_queue(account_of(namespace, event.labels), self._seen.queue_for(event.payer))
+                self._accounts.setdefault(event.group, account)
             case VerdictChange():
                 self._register.turn(event, self._entry)
             case FailureNoted():
@@ -49,29 +52,40 @@ class Books:
             case OverrideNoted():
                 self._entry.overrides.append(event)
             case Evicted():
-                self._entry.evictions.append(event)
+                self._entry.evictions.append(self._with_queues(event))
                 if (loss := lost_to_eviction(event.eviction, event.at)) is not None:
                     self._lose(loss)
 
     def see(self, sight: Observation) -> None:
         snapshot, at = sight.snapshot, sight.at
         found = levels(snapshot, sight.policy, sight.hopeless)
-        self.meter.see(found, at)
+        seen = seen_in_queues(found.pods, sight)
+        self.meter.see(replace(found, lent=seen.lent), at)
         self._register.see(snapshot, sight.ends, at, self._entry)
         self._note_failures(sight.ends, sight)
         for holder in found.pods.keys() - self._accounts.keys():
             self._accounts[holder] = seated_account(holder, found.pods[holder], snapshot)
-        self._note_queues(found.pods, sight)
+        self._note_queues(found.pods, seen)
+        self._seen = seen
         self._note_dead_nodes(snapshot, at)
         self._last = sight
 
-    def _note_queues(self, pods: Mapping[str, int], sight: Observation) -> None:
-        """The queue that holders are in from now on; what they have used before stays where it was."""
-        queues = queues_of(pods, sight)
-        for holder in pods.keys() | queues.keys():
+    def _with_queues(self, event: Evicted) -> Evicted:
+        """The queues of who left and of whom it left for, as they are now."""
+        one = event.eviction
+        queues = (queue_of(self._accounts.get(name)) for name in (one.group or one.pod, one.preemptor))
+        return Evicted(event.at, one, *queues)
+
+    def _note_queues(self, pods: Mapping[str, int], seen: QueueSight) -> None:
+        """The queue that holders are in from now on, and whether they have borrowed; what they have used
+        before stays where it was. Who leaves goes as it stood before."""
+        for holder in pods.keys() | seen.queues.keys():
             account = self._accounts.get(holder)
             if account is not None:
-                self._accounts[holder] = in_queue(account, queues.get(holder, ""))
+                queue = seen.queues.get(holder, "")
+                stood = borrows(account) and bool(queue) and holder in pods
+                borrowed = holder in seen.borrowed if holder in seen.staying else stood
+                self._accounts[holder] = in_queue(account, queue, borrowed)
 
     def _note_failures(self, ends: Sequence[PodEnd], sight: Observation) -> None:
         if self._last is not None and ends:
@@ -103,25 +117,12 @@ class Books:
         return entry
 
     def _account(self, holder: str) -> UsageAccount:
-        """Places may be kept for one of whom nothing is known but the name."""
-        return self._accounts.get(holder) or account_of(holder.partition("/")[0])
+        """Places may be kept for one of whom nothing is known but the name and the queue."""
+        known = self._accounts.get(holder)
+        return known or in_queue(account_of(holder.partition("/")[0]), self._seen.queues.get(holder, ""))
 
 
 def seated_account(holder: str, pod: int, snapshot: Snapshot) -> UsageAccount:
     namespace = holder.partition("/")[0]
     labels = snapshot.bound.occupants[pod].labels
     return account_of(namespace, snapshot.namespace_labels(namespace), labels)
-
-
-def queues_of(pods: Mapping[str, int], sight: Observation) -> dict[str, str]:
-    """The queues of holders, given with a pod of each, and of groups that wait: places may be kept for
-    them."""
-    snapshot = in_queues(sight.snapshot, sight.policy, sight.scheduler)
-    book = snapshot.book
-    if book is None:
-        return {}
-    seated = book.account_of_bound[list(pods.values())].tolist()
-    accounts = {view.group.key: view.account for view in snapshot.groups}
-    accounts |= dict(zip(pods, seated, strict=True))
-    queues = {holder: book.accounts[number].queue for holder, number in accounts.items()}
-    return {holder: book.tree.queues[one].name for holder, one in queues.items() if one != NO_QUEUE}

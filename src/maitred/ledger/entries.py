@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from maitred.explain.billing.document import BORROWED
 from maitred.explain.billing.losses import Loss
 from maitred.ledger.meter import Reading
 from maitred.ledger.records import Arrival, Evicted, FailureNoted, OverrideNoted
@@ -38,11 +39,21 @@ def account_of(namespace: str, *labels: Mapping[str, str]) -> UsageAccount:
     return UsageAccount(namespace, tuple(sorted(together.items())[:MOST_LABELS]))
 
 
-def in_queue(account: UsageAccount, queue: str) -> UsageAccount:
-    """The same account in a queue, or in none. Pods cannot say it themselves: their labels with this key are
-    not told."""
-    own = tuple(one for one in account.labels if one[0] != QUEUE)
-    return UsageAccount(account.namespace, tuple(sorted((*own, (QUEUE, queue)))) if queue else own)
+def in_queue(account: UsageAccount, queue: str, borrows: bool = False) -> UsageAccount:
+    """The same account in a queue, within its guarantee or beyond it; or in none. Pods cannot say it
+    themselves: their labels with these keys are not told."""
+    own = {key: value for key, value in account.labels if key not in (QUEUE, BORROWED)}
+    own |= {QUEUE: queue} if queue else {}
+    own |= {BORROWED: "true"} if borrows else {}
+    return UsageAccount(account.namespace, tuple(sorted(own.items())))
+
+
+def queue_of(account: UsageAccount | None) -> str:
+    return "" if account is None else dict(account.labels).get(QUEUE, "")
+
+
+def borrows(account: UsageAccount) -> bool:
+    return BORROWED in dict(account.labels)
 
 
 def is_told(key: str) -> bool:

@@ -21,6 +21,8 @@ class Reading:
 
     usage: defaultdict[tuple[int, Key], int] = field(default_factory=lambda: defaultdict(int))
     capacity: defaultdict[tuple[int, Device], int] = field(default_factory=lambda: defaultdict(int))
+    lent: defaultdict[tuple[int, str], int] = field(default_factory=lambda: defaultdict(int))
+    """By queue."""
     observed: defaultdict[int, int] = field(default_factory=lambda: defaultdict(int))
     """Milliseconds."""
 
@@ -55,6 +57,8 @@ class UsageMeter:
                 self._reading.usage[day, key] += devices * length
             for device, devices in self._levels.capacity.items():
                 self._reading.capacity[day, device] += devices * length
+            for queue, devices in self._levels.lent.items():
+                self._reading.lent[day, queue] += devices * length
             self._reading.observed[day] += length
         self._since = self.now
 

@@ -12,6 +12,7 @@ from maitred.model.memory import Incident
 from maitred.model.overrides import Override
 from maitred.model.plan import Eviction, Verdict
 from maitred.model.policy import Policy
+from maitred.model.queues import Payer
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,8 @@ class Arrival:
     requests: tuple[tuple[str, int], ...]
     required: str
     labels: Mapping[str, str]
+    payer: Payer | None = None
+    """On whose account it would run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,10 @@ class Evicted:
 
     at: int
     eviction: Eviction
+    queue: str = ""
+    """The queue that the pod was in,"""
+    evictor_queue: str = ""
+    """and that of the group that it left for; empty for none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,13 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             author text not null, reason text not null, primary key (grp, granted))""",
         "create index overrides_by_end on overrides (until)",
     ),
+    (
+        "create table lent (day bigint not null, queue text not null, amount bigint not null, "
+        "primary key (day, queue))",
+        "alter table evictions add column queue text not null default ''",
+        "alter table evictions add column evictor_queue text not null default ''",
+        "alter table evictions add column lost bigint",
+    ),
 )
 VERSION = len(MIGRATIONS)
 

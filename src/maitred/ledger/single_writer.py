@@ -5,6 +5,7 @@ leaves what it wrote last, and the next one begins there: nothing is counted twi
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -15,10 +16,12 @@ from maitred.explain.billing.losses import Loss
 from maitred.ledger.connections import DatabaseConnection, LedgerError
 from maitred.ledger.entries import LedgerEntry, OpenGroup, UsageAccount
 from maitred.ledger.meter import DAY
-from maitred.ledger.records import OverrideNoted
+from maitred.ledger.records import Evicted, OverrideNoted
 from maitred.model.memory import Incident
 
 NOBODYS = UsageAccount("")
+Departed = tuple[str, str, int]
+"""A pod, its UID, and when it was made to go."""
 
 
 class Deposed(LedgerError):
@@ -103,24 +106,15 @@ class SingleWriter:
             since = "update book set since = ? where id = 1 and since < ?"
             connection.change(since, [entry.missing_since] * 2)
         self._write_reading(connection, entry)
+        lost = Counter[Departed]()
         for loss in entry.losses:
-            self._move(connection, loss)
+            lost[*loss.victim, loss.until] += self._move(connection, loss)
         self._write_groups(connection, entry)
         connection.change_many(
-            "insert into evictions (pod, uid, at, namespace, eviction) values (?, ?, ?, ?, ?) "
-            "on conflict (pod, uid, at) do nothing",
-            [
-                (
-                    one.eviction.pod,
-                    one.eviction.uid,
-                    one.at,
-                    one.eviction.pod.partition("/")[0],
-                    msgspec.json.encode(one.eviction).decode(),
-                )
-                for one in entry.evictions
-            ],
+            "insert into evictions (pod, uid, at, namespace, eviction, queue, evictor_queue, lost) "
+            "values (?, ?, ?, ?, ?, ?, ?, ?) on conflict (pod, uid, at) do nothing",
+            [_eviction(one, lost) for one in entry.evictions],
         )
-
         connection.change_many(
             "insert into incidents (grp, begun, ended, cost, namespace, incident) values (?, ?, ?, ?, ?, ?) "
             "on conflict (grp, begun) do update set ended = excluded.ended, cost = excluded.cost, "
@@ -155,6 +149,11 @@ class SingleWriter:
             "on conflict (day) do update set amount = observed.amount + excluded.amount",
             list(reading.observed.items()),
         )
+        connection.change_many(
+            "insert into lent (day, queue, amount) values (?, ?, ?) "
+            "on conflict (day, queue) do update set amount = lent.amount + excluded.amount",
+            [(day, queue, amount) for (day, queue), amount in reading.lent.items()],
+        )
 
     def _add_usage(self, connection: DatabaseConnection, rows: Iterable[tuple[int | str, ...]]) -> None:
         connection.change_many(
@@ -178,8 +177,8 @@ class SingleWriter:
             known = self._accounts[account] = connection.rows(found, values)[0][0]
         return known
 
-    def _move(self, connection: DatabaseConnection, loss: Loss) -> None:
-        """From what was productive, as far as there is some: the latest days first."""
+    def _move(self, connection: DatabaseConnection, loss: Loss) -> int:
+        """From what was productive, as far as there is some: the latest days first. How much that was."""
         found = connection.rows(
             "select day, account, resource, model, amount from usage where holder = ? and day >= ? "
             "and bucket = 'productive' order by day desc, amount desc, resource, model, account",
@@ -192,6 +191,7 @@ class SingleWriter:
             place = (day, account, loss.holder, resource, model)
             moves += [(*place, "productive", -moved), (*place, loss.bucket, moved)] if moved else []
         self._add_usage(connection, moves)
+        return loss.device_milliseconds - left
 
     # -- groups ----------------------------------------------------------------------------------------
 
@@ -221,6 +221,14 @@ class SingleWriter:
             "update parties set ended = ?, finished = ? where id = ?",
             [(at, int(finished), number) for number, (at, finished) in entry.ended.items()],
         )
+
+
+def _eviction(one: Evicted, lost: Counter[Departed]) -> tuple[str | int, ...]:
+    """With what of its work was moved to where it is lost."""
+    pod, uid = one.eviction.pod, one.eviction.uid
+    said = msgspec.json.encode(one.eviction).decode()
+    moved = lost[pod, uid, one.at]
+    return pod, uid, one.at, pod.partition("/")[0], said, one.queue, one.evictor_queue, moved
 
 
 def _incident(one: Incident) -> tuple[str, int, int | None, int | None, str, str]:

@@ -1,7 +1,7 @@
 """A ledger: opened by its path or URL, written by one, read by anyone."""
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from pathlib import Path
 
 import msgspec
 
-from maitred.explain.billing.document import Usage, Use, UsedOverride
+from maitred.explain.billing.document import Usage, Use, UsedEviction, UsedOverride
 from maitred.ledger.connections import DatabaseConnection, LedgerError, Purpose, Row, connect, is_file, named
 from maitred.ledger.meter import DAY
-from maitred.ledger.schema import prepare, version_of
+from maitred.ledger.schema import VERSION, prepare, version_of
 from maitred.ledger.single_writer import SingleWriter
 from maitred.model.history import History, PastEviction, PastGroup
 from maitred.model.plan import Eviction
@@ -61,7 +61,12 @@ class Ledger:
                 raise LedgerError(
                     f"{error}; this is not a ledger, or nothing was written to it yet"
                 ) from None
-            version_of(connection, ledger.name)
+            version = version_of(connection, ledger.name)
+        if version < VERSION:
+            raise LedgerError(
+                f"ledger {ledger.name}: an older maitred wrote it (version {version}; this one reads "
+                f"{VERSION}); start this maitred's scheduler with it, which brings it up to date"
+            )
         return ledger
 
     @contextmanager
@@ -104,6 +109,12 @@ class Ledger:
                 "select coalesce(sum(amount), 0) from observed where day >= ? and day < ?", days
             )
             lifted = _overrides(connection, first_day * DAY, end_day * DAY)
+            evictions = _evictions(connection, first_day * DAY, end_day * DAY)
+            lent = connection.rows(
+                "select queue, sum(amount) from lent where day >= ? and day < ? group by queue "
+                "order by queue",
+                days,
+            )
         labels = {number: json.loads(text) for number, (_, text) in accounts.items()}
         return Usage(
             uses=tuple(
@@ -113,6 +124,8 @@ class Ledger:
             capacity={(resource, model): int(amount) for resource, model, amount in capacity},
             observed=int(observed),
             overrides=lifted,
+            evictions=evictions,
+            lent={queue: int(amount) for queue, amount in lent},
         )
 
     # -- history ---------------------------------------------------------------------------------------
@@ -218,6 +231,24 @@ def _overrides(connection: DatabaseConnection, since: int, until: int) -> tuple[
     )
     paid = [(at, _eviction(text)) for at, text in evictions]
     return tuple(_used(row, paid) for row in rows)
+
+
+def _evictions(connection: DatabaseConnection, since: int, until: int) -> tuple[UsedEviction, ...]:
+    """Who left for whom in this time. What older versions wrote down has no queues, and what was lost only as
+    the receipt says it."""
+    rows = connection.rows(
+        "select queue, evictor_queue, lost, eviction from evictions where at >= ? and at < ?", [since, until]
+    )
+    pods, losses = Counter[UsedEviction](), Counter[UsedEviction]()
+    for queue, evictor_queue, lost, text in rows:
+        one = _eviction(text)
+        who = UsedEviction(one.group or one.pod, queue, one.preemptor, evictor_queue, one.cause, 0, 0)
+        pods[who] += 1
+        losses[who] += round(one.receipt.work_lost_device_hours * HOUR) if lost is None else lost
+    return tuple(
+        msgspec.structs.replace(who, pods=count, lost_device_milliseconds=losses[who])
+        for who, count in pods.items()
+    )
 
 
 def _used(row: Row, paid: Sequence[tuple[int, Eviction]]) -> UsedOverride:

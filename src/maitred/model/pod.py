@@ -1,5 +1,6 @@
 """Pods: the fields that scheduling reads, as the API writes them."""
 
+from datetime import datetime
 from typing import Annotated, Literal
 
 import msgspec
@@ -19,6 +20,7 @@ Port = Annotated[int, msgspec.Meta(ge=0, le=65535)]
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 DEFAULT_SCHEDULER = "default-scheduler"
+SCHEDULED = "PodScheduled"
 MIRROR = "kubernetes.io/config.mirror"
 NODE_OWNERS = {"DaemonSet": "apps", "Node": ""}
 """Kinds whose pods belong to their nodes, and the API group of each."""
@@ -218,6 +220,18 @@ class PodStatus(Lean, frozen=True):
 class Pod(Object, frozen=True):
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
+
+
+def bound_at(pod: Pod) -> datetime | None:
+    """Since when it has its node, as the API server wrote down with the bind; else since its kubelet has it.
+    Whatever is written there, not before it was created, and not after its kubelet had it."""
+    created, started = pod.metadata.creation_timestamp, pod.status.start_time
+    told = (one for one in pod.status.conditions if one.type == SCHEDULED and one.status == "True")
+    said = next(told, SaidCondition()).last_transition_time
+    if said is None or created is None:
+        return started
+    since = max(said, created)
+    return since if started is None else min(since, started)
 
 
 def is_node_bound(metadata: ObjectMeta) -> bool:

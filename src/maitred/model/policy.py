@@ -202,11 +202,12 @@ class Holds(Setting, frozen=True):
 
 
 Order = Literal["priority", "fifo", "shortest", "shortest-remaining", "shortest-service", "least-attained"]
-OrderRule = Literal["priority", "fair-share", "age", "name"]
+OrderRule = Literal["priority", "fair-share", "deadline", "age", "name"]
 """What a policy may list as its order."""
 LAST_RULES: tuple[OrderRule, ...] = ("age", "name")
 AnyOrder = Order | tuple[OrderRule, ...]
 Rule = Literal[
+    "paying",
     "entitled",
     "priority",
     "rotation",
@@ -214,6 +215,7 @@ Rule = Literal[
     "override",
     "waited",
     "fair-share",
+    "deadline",
     "measure",
     "age",
     "name",

@@ -2,8 +2,9 @@
 write.
 
 It is a ConfigMap with the label `maitred.dev/record: budgets`. A decision reads it like any other object, and
-its Plan has what is to be remembered from now on. What runs pays from its own start, which the cluster knows;
-so only what has ended must be remembered, and what those that ran then would have cost if they had ended.
+its Plan has what is to be remembered from now on. Who has devices pays from its own bind, which the cluster
+knows; so only what has ended must be remembered, and what those that ran then would have cost if they had
+ended.
 """
 
 from typing import Annotated
@@ -36,12 +37,27 @@ class QueueSpending(Lean, frozen=True, omit_defaults=False):
     """What an hour of all that ran then costs,"""
     committed: Amount = 0.0
     """and what it could still cost from then on, up to its ends."""
+    kept: Amount = 0.0
+    """What an hour of all that stood idle for its groups then cost,"""
+    idle: Amount = 0.0
+    """and what of `spent` that had cost, for as long as anything has stood idle for them."""
+
+
+class Scavenger(Lean, frozen=True, omit_defaults=False):
+    """A group that runs without paying, because a budget was spent when it started."""
+
+    group: Name
+    """As it is decided."""
+    pods: tuple[Name, ...]
+    """The UIDs of its pods; where there is none, as in a manifest, their `namespace/name`."""
 
 
 class SpendingMemory(Lean, frozen=True, omit_defaults=False):
     at: Timestamp | None = None
     """When it was written down; None if it never was."""
     queues: tuple[QueueSpending, ...] = ()
+    scavengers: tuple[Scavenger, ...] = ()
+    """Whoever runs and is not among these pays."""
 
     def __str__(self) -> str:
         return msgspec.json.encode(self).decode()

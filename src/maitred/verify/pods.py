@@ -127,6 +127,8 @@ class Pod:
     group_name: str
     nominated: str
     started: float | None
+    bound: float | None
+    """Since when it has its node, as the API server says: not before it was created, nor after it started."""
     is_daemon: bool
     """Made by a DaemonSet or by its node."""
     controller: Owner | None
@@ -237,6 +239,7 @@ def read_pod(doc: Doc) -> Pod:
         group_name=spec.doc("schedulingGroup").text("podGroupName"),
         nominated=status.text("nominatedNodeName"),
         started=status.moment("startTime"),
+        bound=_bound(meta, status) if spec.text("nodeName") else None,
         is_daemon=any(map(makes_daemons, meta.docs("ownerReferences"))),
         controller=controller(meta),
         requests=pod_requests(spec),
@@ -251,6 +254,17 @@ def read_pod(doc: Doc) -> Pod:
         devices=device_claims(spec, status),
         features=needed_features(spec),
     )
+
+
+def _bound(meta: Doc, status: Doc) -> float | None:
+    created, started = meta.moment("creationTimestamp"), status.moment("startTime")
+    for one in status.docs("conditions"):
+        if (one.text("type"), one.text("status")) == ("PodScheduled", "True"):
+            said = one.moment("lastTransitionTime")
+            if said is None or created is None:
+                break
+            return min(max(said, created), max(said, created) if started is None else started)
+    return started
 
 
 def controller(meta: Doc) -> Owner | None:

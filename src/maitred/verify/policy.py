@@ -87,6 +87,8 @@ class Policy:
     """For how many thousandths of a second room is kept for pods that come next."""
     spares: Spares = Spares()
     holds: HoldRules = HoldRules()
+    by_deadline: bool = False
+    """Whether its order has deadlines."""
     rights: Rights = field(default_factory=Rights)
     """Of queues, if there are any."""
 
@@ -118,6 +120,7 @@ def read_policy(raw: dict[str, Any] | None) -> Policy:
         spares=_spares(doc.doc("healing").doc("spares")),
         keep_room=_duration_of(doc.doc("workloads"), "keepRoom", "30m"),
         holds=_holds(doc.doc("holds")),
+        by_deadline=isinstance(doc.raw.get("order"), list) and "deadline" in doc.texts("order"),
         rights=read_rights(doc),
     )
 

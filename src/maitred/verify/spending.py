@@ -1,6 +1,6 @@
 """Budgets: nobody starts whom a budget cannot pay, and what a Plan remembers of budgets is right.
 
-docs/design/queues.md, a second time. Whoever has devices pays by the hour from its start; until its end so
+docs/design/queues.md, a second time. Whoever has devices pays by the hour from its bind; until its end so
 much is committed. Of those that were there when it was written down, and are not any more, as much was spent
 as they could have spent since then.
 """
@@ -19,10 +19,12 @@ from .claimed import priced_as
 from .fields import Doc
 from .limits import asked_by, terms_of
 from .membership import owners_of
+from .objects import Node
 from .pods import Pod
 from .queues import Allotment, is_model
 from .rights import LIMITS, Books
 from .rules import Bind
+from .scavengers import judge_departures, judge_memory
 from .times import instant, thousandths
 
 OBJECT = "maitred-system/maitred-budgets"
@@ -39,6 +41,10 @@ class Spent:
     spent: float = 0.0
     rate: float = 0.0
     committed: float = 0.0
+    kept: float = 0.0
+    """What an hour of what stands idle for its groups costs,"""
+    idle: float = 0.0
+    """and what that has cost of `spent`, while anything stood idle."""
 
 
 @dataclass(frozen=True)
@@ -50,12 +56,14 @@ class SpendingRecord:
 
 @dataclass(frozen=True)
 class Cost:
-    """A pod with devices: what an hour of it costs, and from when to when it pays."""
+    """A pod with devices: what an hour of it costs, from when to when it pays, and from when it runs."""
 
     rate: float
+    bound: int
     start: int
     end: int
-    has_started: bool
+    is_told: bool
+    """Somebody says when it was bound."""
 
     def until(self, now: int) -> int:
         """Whoever is there after its limit pays for an hour more, and then for the next."""
@@ -74,12 +82,16 @@ def judge_spending(case: Case) -> Iterator[Breach]:
     ledger = _Ledger(case, case.now)
     for name, budget in budgets.items():
         yield from ledger.judge_binds(name, budget)
+    yield from ledger.judge_unpaid()
+    yield from judge_departures(ledger.scavengers)
+    yield from judge_memory(ledger.scavengers, ledger.in_budgets)
     yield from ledger.judge_record(said)
 
 
 class _Ledger:
     def __init__(self, case: Case, now: int) -> None:
         self.case, self.now, self.books = case, now, Books(case)
+        self.scavengers = self.books.scavengers
         self.known = _known(case)
         if self.known.at is not None and self.known.at > now + INTERVAL:
             self.known = SpendingRecord()
@@ -88,28 +100,86 @@ class _Ledger:
 
     def judge_binds(self, name: str, budget: Allotment) -> Iterator[Breach]:
         """In this period and in the next two, of which one is as long as any later one."""
-        new = self._costs(name, budget, [*self.case.binds, *self.case.nominations])
-        there = self.running(name, budget)
-        bounds = bounds_of(budget.period, self.now)
-        for number, (begin, end) in enumerate(pairwise(bounds)):
+        new, promised = self._costs(name, budget, self._starting), self._was_promised(name)
+        for end, added, used in self._overspent(name, budget, new, promised=promised):
+            yield breach(
+                LIMITS,
+                f"queue {name}",
+                f"commits {added:g} {budget.unit} to groups that start, and of {budget.amount:g} in the "
+                f"period until {_written(end)} {used:g} are spent or committed",
+            )
+
+    def _overspent(
+        self,
+        name: str,
+        budget: Allotment,
+        new: list[Cost],
+        beside: Sequence[Cost] = (),
+        promised: bool = False,
+    ) -> Iterator[tuple[int, float, float]]:
+        """The ends of periods that could not pay for some; what these cost in it, and what it pays else."""
+        there = [*self.running(name, budget), *beside]
+        for number, (begin, end) in enumerate(pairwise(bounds_of(budget.period, self.now))):
             begin = max(begin, self.now)
             added = sum(one.within(begin, min(end, one.until(self.now))) for one in new)
             if added <= LEAST:
                 continue
             used = sum(one.within(begin, min(end, one.until(self.now))) for one in there)
             used += self.spent(name, budget) if number == 0 else 0.0
+            # What it cost to keep places free keeps nobody from taking them.
+            used -= self.idle(name, budget) if number == 0 and promised else 0.0
             if used + added > budget.amount + LEAST:
+                yield end, added, used
+
+    @property
+    def _starting(self) -> list[Bind]:
+        """Those who get places and pay for them."""
+        seats = (*self.case.binds, *self.case.nominations)
+        return [seat for seat in seats if seat[0].key not in self.scavengers.begun]
+
+    # -- who runs for nothing --------------------------------------------------------------------------
+
+    @cached_property
+    def in_budgets(self) -> frozenset[str]:
+        budgets = self.case.policy.rights.budgets
+        belongs = [self.books.is_in(name) for name in budgets]
+        return frozenset(pod.key for pod, _ in self.books.holding if any(one(pod) for one in belongs))
+
+    def judge_unpaid(self) -> Iterator[Breach]:
+        """Groups that begin to run for nothing, whole: because a budget that says so cannot pay for them."""
+        case, begun = self.case, self.scavengers.begun
+        for group in dict.fromkeys(case.group_of[pod.key] for pod, _ in case.binds):
+            seats = case.bound(group)
+            free = [seat for seat in seats if seat[0].key in begun]
+            if free and len(free) < len(seats):
+                yield breach(LIMITS, group.key, "some of its members pay, and some do not")
+            elif free and not self.scavengers.joins(group) and not self._is_too_dear(free):
                 yield breach(
-                    LIMITS,
-                    f"queue {name}",
-                    f"commits {added:g} {budget.unit} to groups that start, and of {budget.amount:g} in the "
-                    f"period until {_written(end)} {used:g} are spent or committed",
+                    LIMITS, group.key, "runs without paying, and no budget that allows this is spent"
                 )
+
+    def _is_too_dear(self, seats: Sequence[Bind]) -> bool:
+        """Claims of theirs may be paid by others: what they cost is not known here."""
+        if any(pod.devices for pod, _ in seats):
+            return True
+        chain = self.books.rights.chain(self.books.queue(seats[0][0]))
+        for name, budget in self.case.policy.rights.budgets.items():
+            if budget.scavenges and name in chain:
+                costs, beside = (self._costs(name, budget, some) for some in (seats, self._starting))
+                if any(self._overspent(name, budget, costs, beside)):
+                    return True
+        return False
+
+    def _was_promised(self, name: str) -> bool:
+        """Whether anybody of the queue starts, or is to start, where it was promised a place."""
+        starts = ((pod, node) for pod, node in [*self.case.binds, *self.case.nominations])
+        return any(pod.nominated == node.name and self.books.is_in(name)(pod) for pod, node in starts)
 
     # -- what is spent ---------------------------------------------------------------------------------
 
     def running(self, name: str, budget: Allotment) -> list[Cost]:
-        return self._costs(name, budget, self.books.holding)
+        unpaid = self.scavengers.unpaid & self.in_budgets
+        return self._costs(name, budget, [seat for seat in self.books.holding if seat[0].key not in unpaid])
 
     def _costs(self, name: str, budget: Allotment, seats: Iterable[Bind]) -> list[Cost]:
         found, shared = [], dict[str, Cost]()
@@ -132,15 +202,19 @@ class _Ledger:
         return [*found, *shared.values()]
 
     def _cost(self, pod: Pod, rate: float) -> Cost:
-        start = self.now if pod.started is None else thousandths(pod.started)
-        seen = pod.started is not None and start <= self.now
-        start = start if seen else self.now
-        return Cost(rate, start, max(start, self._end(pod, start)), seen)
+        bound, start = (None if one is None else thousandths(one) for one in (pod.bound, pod.started))
+        is_told = bound is not None and bound <= self.now
+        start = self.now if start is None or start > self.now else start
+        since = bound if bound is not None and is_told else self.now
+        return Cost(rate, since, start, max(start, self._end(pod, start)), is_told)
 
     def _rate(self, budget: Allotment, pod: Pod, model: str) -> float:
         """Of what it requests as resources."""
+        return self._rate_of(budget, pod.requests, model)
+
+    def _rate_of(self, budget: Allotment, requests: Mapping[str, int], model: str) -> float:
         cluster, total = self.case.cluster, 0.0
-        for name, n in pod.requests.items():
+        for name, n in requests.items():
             served = cluster.device_resources.get(name)
             names = (name,) if served is None else priced_as(cluster, served)
             total += (n / 1000 if name == "cpu" else n) * self._price(budget, names, model)
@@ -159,7 +233,7 @@ class _Ledger:
 
     def _pays(self, pod: Pod, claim: str) -> bool:
         """Only the first on a node pays that a claim was reserved for; if there is none, who gets it now."""
-        first = self.books.claims.first(claim)
+        first = self.books.claims.first(claim, self.scavengers.unpaid)
         if not pod.holds:
             return first is None
         return first is not None and first.key == pod.key and claim in self.case.cluster.allocations
@@ -182,12 +256,69 @@ class _Ledger:
         if last is not None and at is not None and last.unit == budget.unit:
             if last.begun >= begin:
                 total, since = last.spent, at
-            same = [one for one in there if one.has_started and one.start <= at]
+            total += self._cost_of_idle(name, budget, last, at)
+            same = [one for one in there if one.is_told and one.bound <= at]
             gone = last.rate - sum(one.rate for one in same)
-            could = last.committed - sum(one.within(at, one.until(at)) for one in same)
+            could = last.committed - sum(one.within(max(at, one.start), one.until(at)) for one in same)
             if gone > LEAST:
                 total += min(max(0.0, could), gone * max(0, self.now - max(at, begin)) / HOUR)
-        return total + sum(one.within(max(one.start, begin, since), self.now) for one in there)
+        return total + sum(one.within(max(one.bound, begin, since), self.now) for one in there)
+
+    # -- what stands idle -------------------------------------------------------------------------------
+
+    def idle(self, name: str, budget: Allotment) -> float:
+        """What it has cost of what is spent."""
+        last, at = self.known.queues.get(name) if self.known.at is not None else None, self.known.at
+        if last is None or at is None or last.unit != budget.unit:
+            return 0.0
+        before = last.idle if last.begun >= bounds_of(budget.period, self.now)[0] else 0.0
+        return before + self._cost_of_idle(name, budget, last, at)
+
+    def _cost_of_idle(self, name: str, budget: Allotment, last: Spent, at: int) -> float:
+        begin = max(at, bounds_of(budget.period, self.now)[0])
+        rate = last.kept if self.now - at <= 2 * INTERVAL else min(last.kept, self.kept(name, budget))
+        return rate * max(0, self.now - begin) / HOUR
+
+    def kept(self, name: str, budget: Allotment) -> float:
+        """What an hour of it costs now."""
+        own = (one for one in self._kept if self.books.is_in(name)(one[0]))
+        return sum(self._rate_of(budget, amounts, self.case.model_of(node)) for _, node, amounts in own)
+
+    @cached_property
+    def _kept(self) -> list[tuple[Pod, Node, dict[str, int]]]:
+        """For whom devices are kept that nobody has, where, and how many: all that was promised, but for what
+        those still have who leave."""
+        nodes, found = self.case.cluster.nodes, []
+        groups = sorted(self.case.groups, key=lambda group: group.key)
+        waiting = [(group, pod) for group in groups for pod in sorted(group.pending, key=Pod.order)]
+        promised = [(group, pod) for group, pod in waiting if pod.nominated in nodes]
+        left = {pod.nominated: self._left_on(nodes[pod.nominated]) for _, pod in promised}
+        for group, pod in promised:
+            kept, (free, going) = dict[str, int](), left[pod.nominated]
+            for name, amount in pod.requests.items():
+                awaited = min(amount, going.get(name, 0))
+                kept[name] = min(amount - awaited, free.get(name, 0))
+                going[name] = going.get(name, 0) - awaited
+                free[name] = free.get(name, 0) - kept[name]
+            payer = min(group.pending, key=Pod.order)  # of all, should they name different queues
+            found.append((payer, nodes[pod.nominated], kept))
+        return found
+
+    def _left_on(self, node: Node) -> tuple[dict[str, int], dict[str, int]]:
+        """What is free on a node of devices by resources, and what those have who leave it."""
+        patterns, there = self.case.policy.devices, self.case.cluster.pods.values()
+        here = [pod for pod in there if pod.holds and pod.node_name == node.name]
+        free, going = dict[str, int](), dict[str, int]()
+        ill = any(
+            taint.key in self.case.policy.health and taint.effect in ("NoSchedule", "NoExecute")
+            for taint in node.taints
+        )
+        for name, amount in node.allocatable.items():
+            if any(fnmatchcase(name, pattern) for pattern in patterns):
+                used = sum(pod.requests.get(name, 0) for pod in here)
+                free[name] = 0 if ill else max(0, amount - used)
+                going[name] = sum(pod.requests.get(name, 0) for pod in here if pod.terminating)
+        return free, going
 
     def _end(self, pod: Pod, start: int) -> int:
         """When it ends by its limit, as all of its group together have it."""
@@ -225,13 +356,15 @@ class _Ledger:
     def _right(self) -> dict[str, Spent]:
         found = {}
         for name, budget in self.case.policy.rights.budgets.items():
-            there = [one for one in self.running(name, budget) if one.has_started]
+            there = [one for one in self.running(name, budget) if one.is_told]
             found[name] = Spent(
                 budget.unit,
                 bounds_of(budget.period, self.now)[0],
                 self.spent(name, budget),
                 sum(one.rate for one in there),
                 sum(one.within(self.now, one.until(self.now)) for one in there),
+                kept := self.kept(name, budget),
+                self.idle(name, budget) if kept > 0 else 0.0,
             )
         return found
 
@@ -239,7 +372,9 @@ class _Ledger:
         if not said.raw:
             changed = [name for name, one in self._right.items() if self._has_changed(name, one)]
             elapsed = 0 if self.known.at is None else self.now - self.known.at
-            if changed or (elapsed >= INTERVAL and any(one.rate > LEAST for one in self._right.values())):
+            if changed or (
+                elapsed >= INTERVAL and any(one.rate + one.kept > LEAST for one in self._right.values())
+            ):
                 what = (
                     f"of {changed[0]} has changed" if changed else f"was written down {elapsed // 1000} s ago"
                 )
@@ -259,7 +394,8 @@ class _Ledger:
 
     def _has_changed(self, name: str, right: Spent) -> bool:
         last = self.known.queues.get(name) if self.known.at is not None else None
-        return abs((0.0 if last is None else last.rate) - right.rate) > LEAST
+        last = last or Spent(right.unit, right.begun)
+        return abs(last.rate - right.rate) > LEAST or abs(last.kept - right.kept) > LEAST
 
 
 def _judge(name: str, told: Spent, right: Spent) -> Iterator[Breach]:
@@ -270,6 +406,8 @@ def _judge(name: str, told: Spent, right: Spent) -> Iterator[Breach]:
         "has spent": (told.spent, right.spent),
         "spends by the hour": (told.rate, right.rate),
         "has committed": (told.committed, right.committed),
+        "keeps idle by the hour": (told.kept, right.kept),
+        "has spent on what is kept idle": (told.idle, right.idle),
     }
     for words, (claimed, correct) in pairs.items():
         if not isclose(claimed, correct, rel_tol=1e-6, abs_tol=LEAST):
@@ -319,7 +457,7 @@ def _read(doc: Doc) -> SpendingRecord:
         name, begun = one.text("queue"), instant(one.text("begun"))
         if not name or name in queues or len(name) > LONGEST_NAME or begun is None:
             raise one.error("queue", "must be a name, once, with the begin of its period")
-        sizes = (_amount(one, field) for field in ("spent", "rate", "committed"))
+        sizes = (_amount(one, field) for field in ("spent", "rate", "committed", "kept", "idle"))
         queues[name] = Spent(one.text("unit"), begun, *sizes)
     return SpendingRecord(at, queues) if at is not None else SpendingRecord()
 

@@ -21,7 +21,15 @@ from maitred.explain.billing.bill import (
     read_month,
     shared_out,
 )
-from maitred.explain.billing.document import Bill, Usage, Use, UsedOverride
+from maitred.explain.billing.document import (
+    BORROWED,
+    Bill,
+    BillQueue,
+    Usage,
+    Use,
+    UsedEviction,
+    UsedOverride,
+)
 from maitred.explain.billing.tables import bill_csv, bill_lines
 from maitred.explain.redaction.usage import usage_as_seen_by
 from maitred.model.manifest import InputError
@@ -205,6 +213,71 @@ def test_overrides_are_in_it_with_what_others_paid_for_them() -> None:
     times = ["2026-11-03T00:00:00Z", "2026-11-03T01:00:00Z"]
     assert shown[head + 1] == ["red/demo", *times, "ann", "2", "pods", "1.5", "h", "the", "board"]
     assert shown[head + 2] == ["blue/eval", *times, "bob", "-", "-", "the", "paper"]
+
+
+HURT = UsedEviction("red/sweep", "vision", "blue/urgent", "language", "Reclaim", 4, 6 * HOUR)
+DRAINED = UsedEviction("red/lone", "", "drain/a", "", "Maintenance", 1, 0)
+
+
+def test_it_says_for_whom_others_were_evicted() -> None:
+    """Who lost most comes first."""
+    found = made(usage=msgspec.structs.replace(USAGE, evictions=(DRAINED, HURT)))
+    assert rows(found) == rows(made())
+    assert [(one.group, one.evictor, one.lost_device_hours) for one in found.evictions] == [
+        ("red/sweep", "blue/urgent", 6),
+        ("red/lone", "drain/a", 0),
+    ]
+    shown = [line.plain.split() for line in bill_lines(found, 120)]
+    head = shown.index(["EVICTED", "FOR", "CAUSE", "PODS", "LOST"])
+    whom = ["red/sweep", "(vision)", "blue/urgent", "(language)", "Reclaim", "4", "pods", "6.0", "h"]
+    assert shown[head + 1] == whom
+    assert shown[head + 2] == ["red/lone", "drain/a", "Maintenance", "1", "pod", "-"]
+
+
+def test_of_many_evictions_a_table_has_those_that_cost_most() -> None:
+    many = [msgspec.structs.replace(HURT, group=f"red/{n}", lost_device_milliseconds=n) for n in range(23)]
+    found = made(usage=msgspec.structs.replace(USAGE, evictions=tuple(many)))
+    assert len(found.evictions) == 23
+    shown = [line.plain for line in bill_lines(found, 120)]
+    assert sum("blue/urgent" in line for line in shown) == 20
+    assert any(line.startswith("3 more, in JSON") and "12 pods" in line for line in shown)
+
+
+def test_of_others_evictions_one_sees_numbers() -> None:
+    other = msgspec.structs.replace(HURT, group="green/a", evictor="green/b", pods=2)
+    usage = msgspec.structs.replace(USAGE, evictions=(HURT, DRAINED, other, other), lent={"language": HOUR})
+    both = usage_as_seen_by(usage, {"red"}).evictions
+    assert both == (
+        msgspec.structs.replace(HURT, evictor=OTHERS, evictor_queue=""),
+        msgspec.structs.replace(DRAINED, evictor=OTHERS),
+        UsedEviction(OTHERS, "", OTHERS, "", "Reclaim", 4, 12 * HOUR),
+    )
+    paid = usage_as_seen_by(usage, {"blue"})
+    assert paid.evictions[0] == msgspec.structs.replace(HURT, group=OTHERS, queue="")
+    text = msgspec.json.encode(made("queue", usage=usage_as_seen_by(usage, {"pink"})))
+    assert not [name for name in (b"vision", b"language", b"sweep", b"urgent", b"drain/a") if name in text]
+
+
+def test_by_queue_it_says_what_is_guaranteed_borrowed_kept_and_lent() -> None:
+    queue = {QUEUE: "vision"}
+    uses = (
+        Use("red", queue, GPU, H100, "productive", 30 * HOUR),
+        Use("red", {**queue, BORROWED: "true"}, GPU, H100, "productive", 10 * HOUR),
+        Use("red", {**queue, BORROWED: "true"}, GPU, H100, "reserved", 2 * HOUR),
+        Use("blue", {}, GPU, H100, "productive", 5 * HOUR),
+    )
+    usage = msgspec.structs.replace(usage_of(*uses), lent={"language": 8 * HOUR, "vision": HOUR})
+    found = made("queue", usage=usage)
+    assert found.queues == (BillQueue("vision", 30, 10, 2, 1), BillQueue("language", 0, 0, 0, 8))
+    shown = [line.plain.split() for line in bill_lines(found, 120)]
+    head = shown.index(["QUEUE", "GUARANTEED", "BORROWED", "KEPT", "FREE", "LENT"])
+    assert shown[head + 1 : head + 3] == [
+        ["vision", "30.0", "10.0", "2.0", "1.0"],
+        ["language", "-", "-", "-", "8.0"],
+    ]
+    assert made("namespace", usage=usage).queues == ()
+    seen = usage_as_seen_by(usage, {"red"})
+    assert seen.lent == {"vision": HOUR}
 
 
 def test_an_empty_bill_as_a_table() -> None:

@@ -40,6 +40,8 @@ class Balances:
     """In this period."""
     committed: Floats
     """By what runs, from now on, in each period."""
+    idle: Floats
+    """What of that was spent for places that stand idle still. It keeps nobody from taking them."""
 
     def rows_of(self, chain: Sequence[int]) -> Ints:
         """The budgets that pay for what a queue has, given with those above it."""

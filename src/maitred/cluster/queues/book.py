@@ -5,9 +5,11 @@ is a queue and a user. What runs on an account counts for its queue and for all 
 wherever one of these has a limit per user: each of them has a row in what is counted.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count, starmap
+from typing import TypeVar
 
 import numpy as np
 
@@ -15,9 +17,10 @@ from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.device_models import models_told
 from maitred.cluster.devices.needs import ClaimNeed
 from maitred.cluster.journal import Rows
-from maitred.cluster.nodes import Codes, Ints, NodeView
+from maitred.cluster.nodes import Codes, Ints, Mask, NodeView
 from maitred.cluster.queues.charges import Charges, Floats, named_claims
 from maitred.cluster.queues.claimed import ClaimCounter, DevicesByClaims, shared_needs
+from maitred.cluster.queues.scavenging import Scavengers, scavengers_in
 from maitred.cluster.queues.tree import TOP, Bounds, QueueTree
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.model.needs import Needs
@@ -26,13 +29,14 @@ from maitred.model.queues import EVERY_MODEL, Payer, named_queue
 from maitred.model.runtime import NO_TERMS, RunTerms, Runtime, limit_of
 from maitred.model.selector import matches, selector_of
 
+T = TypeVar("T")
 NO_QUEUE = -1
 RENEWED_EVERY = 3_600_000
 """In milliseconds: a group of which nobody says how long it runs pays for an hour, and then for the next."""
 SHARE_DIGITS = 9
 
-AccountKey = tuple[int, str, int, int | None]
-"""Queue, user, span and deadline."""
+AccountKey = tuple[int, str, int, int | None, bool]
+"""Queue, user, span, deadline, and whether those on it scavenge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,18 @@ class Limit:
     queue: int
     bounds: Bounds
     kinds: Rows
+    number: int
+    """Among those of all queues."""
+    places: tuple[int, ...]
+    """The same as kinds."""
+
+    def asked(self, amounts: list[int]) -> int:
+        """What so much of every kind is of what it speaks of."""
+        return sum([amounts[place] for place in self.places])
+
+
+Guarantees = tuple[list[tuple[Limit, int]], list[int]]
+"""What a queue is guaranteed, and the kinds of which that is nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +72,12 @@ class QueueAccount:
     """How long groups on it could have what they get, in milliseconds, if a budget pays for it,"""
     deadline: int | None = None
     """and when their Job ends in any case, in milliseconds since 1970."""
+    scavenges: bool = False
+    """Whether those on it pay nothing, and leave for whoever pays."""
+
+    @property
+    def key(self) -> AccountKey:
+        return self.queue, self.user, self.span, self.deadline, self.scavenges
 
 
 OUTSIDE = QueueAccount(NO_QUEUE, "", np.zeros(1, dtype=np.intp))
@@ -78,6 +100,9 @@ class QueueBook:
         """How many rows there are by now."""
         self._account_of: dict[AccountKey, int] = {}
         self._row_of_user: dict[tuple[int, str], int] = {}
+        self.rows_of_scavengers: dict[int, int] = {}
+        """Where it counts what those have in a queue who do not pay, if anybody has."""
+        self._accounts_in: dict[int, list[int]] = {}
         self._not_lent: dict[tuple[int, ...], list[Limit]] = {}
 
     @property
@@ -95,6 +120,7 @@ class QueueBook:
             *("inventory", "allocated"),
         )
         same = all(getattr(own, name) is getattr(snapshot, name) for name in columns)
+        same = same and own.spending.scavengers == snapshot.spending.scavengers
         return same and self.policy is policy and self.scheduler == scheduler
 
     def about(self, snapshot: Snapshot) -> "QueueBook":
@@ -104,7 +130,7 @@ class QueueBook:
             return self
         other = QueueBook(snapshot, self.policy, self.scheduler)
         for account in self.accounts[1:]:
-            other._number_of((account.queue, account.user, account.span, account.deadline))
+            other._number_of(account.key)
         return other
 
     # -- who is in which queue -------------------------------------------------------------------------
@@ -115,13 +141,27 @@ class QueueBook:
 
     def account_of(self, view: GroupView) -> int:
         ours = self.scheduler is None or self.scheduler in view.schedulers
-        queue = self.queue_of(view.payer) if ours else NO_QUEUE
+        number = self.account_for(view.payer, view.runtime) if ours else NO_ACCOUNT
+        joins = number != NO_ACCOUNT and self.scavenges_with(view)
+        return self.scavenging(number) if joins else number
+
+    def account_for(self, payer: Payer, runtime: Runtime) -> int:
+        """The number of the account on which a group that waits would run."""
+        queue = self.queue_of(payer)
         if queue == NO_QUEUE:
             return NO_ACCOUNT
         if not self.tree.has_budget[queue]:
-            return self._number_of((queue, view.payer.user, 0, None))
-        span = self.span(view.runtime, queue)
-        return self._number_of((queue, view.payer.user, span, view.runtime.stay.deadline))
+            return self._number_of((queue, payer.user, 0, None, False))
+        return self._number_of((queue, payer.user, self.span(runtime, queue), runtime.stay.deadline, False))
+
+    def scavenges_with(self, view: GroupView) -> bool:
+        """Whether the members of a group that wait join others who run without paying."""
+        return bool(view.running) and view.group.key in self.scavengers.groups
+
+    def scavenging(self, account: int) -> int:
+        """The account of the same queue and user, of those who do not pay."""
+        known = self.accounts[account]
+        return self._number_of((known.queue, known.user, 0, None, True))
 
     def span(self, runtime: Runtime, queue: int) -> int:
         """How long a group of a queue could run, in milliseconds; it pays for so long from the start."""
@@ -131,16 +171,24 @@ class QueueBook:
     def account(self, payer: Payer) -> int:
         """The number of the account on which such pods run; NO_ACCOUNT if they are in no queue."""
         queue = self.queue_of(payer)
-        return NO_ACCOUNT if queue == NO_QUEUE else self._number_of((queue, payer.user, 0, None))
+        return NO_ACCOUNT if queue == NO_QUEUE else self._number_of((queue, payer.user, 0, None, False))
 
     def _number_of(self, key: AccountKey) -> int:
         known = self._account_of.get(key)
         if known is None:
             known = self._account_of[key] = len(self.accounts)
             self.accounts.append(self._opened(*key))
+            for row in self.accounts[known].rows.tolist():
+                self._accounts_in.setdefault(row, []).append(known)
         return known
 
-    def _opened(self, queue: int, user: str, span: int, deadline: int | None) -> QueueAccount:
+    def accounts_in(self, row: int) -> list[int]:
+        """The numbers of those that count in a row, but for what is in no queue."""
+        return self._accounts_in.get(row, [])
+
+    def _opened(
+        self, queue: int, user: str, span: int, deadline: int | None, scavenges: bool
+    ) -> QueueAccount:
         chain = self.tree.chain[queue]
         rows = [0, *map(self.row, chain)]
         limited = (one for one in chain if any(b.per_user is not None for b in self.tree.bounds[one]))
@@ -150,15 +198,31 @@ class QueueBook:
                 place = self._row_of_user[one, user] = self.height
                 self.height += 1
             rows.append(place)
-        return QueueAccount(queue, user, np.array(rows, dtype=np.intp), span, deadline)
+        for one in chain if scavenges else ():
+            place = self.rows_of_scavengers.get(one)
+            if place is None:
+                place = self.rows_of_scavengers[one] = self.height
+                self.height += 1
+            rows.append(place)
+        return QueueAccount(queue, user, np.array(rows, dtype=np.intp), span, deadline, scavenges)
 
     def row_of_user(self, queue: int, user: str) -> int | None:
         return self._row_of_user.get((queue, user))
 
     @cached_property
     def account_of_bound(self) -> Codes:
-        """The account of each pod on a node. Pods of other schedulers, and of nodes, are in no queue. Pods
-        that are only imagined there are nobody's occupants."""
+        """The account of each pod on a node, also of those who do not pay."""
+        found, yielding = self._payer_of_bound, self.scavengers.yielding & self._in_budgets
+        if yielding.any():
+            found = found.copy()
+            for number in np.unique(found[yielding]).tolist():
+                found[yielding & (found == number)] = self.scavenging(number)
+        return found
+
+    @cached_property
+    def _payer_of_bound(self) -> Codes:
+        """The same as if all paid. Pods of other schedulers, and of nodes, are in no queue. Pods that are
+        only imagined there are nobody's occupants."""
         bound, snapshot = self.snapshot.bound, self.snapshot
         used = np.unique(bound.payer)
         of_payer = np.zeros(len(snapshot.payers) + 1, dtype=np.int32)
@@ -171,6 +235,32 @@ class QueueBook:
             own = np.array([one.scheduler == self.scheduler for one in snapshot.standings] + [False])
             found[~own[bound.standing] & ~imagined] = NO_ACCOUNT
         return found
+
+    @cached_property
+    def _in_budgets(self) -> Mask:
+        """Pods on nodes whose queue, or one above it, has a budget."""
+        accounts, has_budget = self._payer_of_bound, [*self.tree.has_budget, False]
+        paid = np.array([has_budget[one.queue] for one in self.accounts], dtype=np.bool_)
+        found: Mask = paid[accounts]
+        return found
+
+    @cached_property
+    def scavengers(self) -> Scavengers:
+        """Pods on nodes of which it is remembered that they do not pay."""
+        return scavengers_in(self.snapshot, self._in_budgets)
+
+    @cached_property
+    def scavenges(self) -> Mask:
+        """Pods on nodes that leave for whoever pays. Where no budget is left, nobody does."""
+        found: Mask = np.array([one.scavenges for one in self.accounts], dtype=np.bool_)[
+            self.account_of_bound
+        ]
+        return found
+
+    @cached_property
+    def unpaid(self) -> Mask:
+        """Those of them that cost nothing."""
+        return self.scavenges & self.scavengers.remembered
 
     def run_terms(self, account: int) -> RunTerms:
         """What the queue of an account says of run times."""
@@ -232,7 +322,7 @@ class QueueBook:
     @cached_property
     def charges(self) -> Charges:
         """What an hour of devices costs those whose queue has a budget."""
-        return Charges(self.snapshot, self.policy, self.models)
+        return Charges(self.snapshot, self.policy, self.models, self.unpaid)
 
     @cached_property
     def used_at_first(self) -> Ints:
@@ -275,10 +365,20 @@ class QueueBook:
     @cached_property
     def limits(self) -> list[tuple[Limit, ...]]:
         """Of each queue."""
-        return [
-            tuple(Limit(queue, one, self.kinds_in(one.resource, one.model)) for one in bounds)
-            for queue, bounds in enumerate(self.tree.bounds)
-        ]
+        return self._derived("limits", self._found_limits)
+
+    def _found_limits(self) -> list[tuple[Limit, ...]]:
+        number = count()
+
+        def limit(queue: int, bounds: Bounds) -> Limit:
+            kinds = self.kinds_in(bounds.resource, bounds.model)
+            return Limit(queue, bounds, kinds, next(number), tuple(kinds.tolist()))
+
+        return [tuple(limit(queue, one) for one in bounds) for queue, bounds in enumerate(self.tree.bounds)]
+
+    def _derived(self, what: str, make: Callable[[], T]) -> T:
+        """What follows from the policy and the models alone: it outlasts the book."""
+        return self.snapshot.nodes.derived_with(self.policy, (what, self.models), make)
 
     def kinds_in(self, resource: str, pattern: str) -> Rows:
         """The kinds that a pattern of models speaks of."""
@@ -289,6 +389,9 @@ class QueueBook:
     @cached_property
     def unguaranteed(self) -> list[Rows]:
         """Kinds of which a queue is guaranteed nothing."""
+        return self._derived("unguaranteed", self._found_unguaranteed)
+
+    def _found_unguaranteed(self) -> list[Rows]:
         found = list[Rows]()
         for limits in self.limits:
             without = np.ones(self.kinds, dtype=np.bool_)
@@ -320,10 +423,22 @@ class QueueBook:
 
     def within_guarantee(self, queue: int, used: Ints) -> bool:
         """Whether so much, by kind, is no more than a queue is guaranteed."""
-        if used[self.unguaranteed[queue]].any():
+        of_kinds, (guarantees, unguaranteed) = used.tolist(), self._guarantees[queue]
+        if any(of_kinds[place] for place in unguaranteed):
             return False
-        guaranteed = (one for one in self.limits[queue] if one.bounds.guarantee is not None)
-        return all(int(used[one.kinds].sum()) <= (one.bounds.guarantee or 0) for one in guaranteed)
+        return all(one.asked(of_kinds) <= guarantee for one, guarantee in guarantees)
+
+    @cached_property
+    def _guarantees(self) -> list[Guarantees]:
+        """Of each queue."""
+        return self._derived("guarantees", self._found_guarantees)
+
+    def _found_guarantees(self) -> list[Guarantees]:
+        def known(limits: tuple[Limit, ...]) -> list[tuple[Limit, int]]:
+            return [(one, one.bounds.guarantee) for one in limits if one.bounds.guarantee is not None]
+
+        nothing = [kinds.tolist() for kinds in self.unguaranteed]
+        return [(known(limits), without) for limits, without in zip(self.limits, nothing, strict=True)]
 
     def by_resource(self, used: Ints) -> Ints:
         """So much of every kind, on devices of all models together."""
@@ -336,10 +451,17 @@ class QueueBook:
 
     def share_of(self, of_resources: Ints | Floats, queue: int) -> float:
         """The same of amounts by resource."""
-        parts = of_resources / np.maximum(self._in_all, 1)
+        return self._weighed(queue, float((of_resources / np.maximum(self._in_all, 1)).max(initial=0.0)))
+
+    def shares_of(self, used: Ints) -> list[float]:
+        """The shares of all queues, from what is used in every row."""
+        parts = self.by_resource(used[1 : 1 + len(self.tree)]) / np.maximum(self._in_all, 1)
+        return list(starmap(self._weighed, enumerate(parts.max(axis=1, initial=0.0).tolist())))
+
+    def _weighed(self, queue: int, part: float) -> float:
         weight: float = self.tree.queues[queue].weight
         # Rounded, so that what is equal stays equal whatever it is divided by.
-        return round(float(parts.max(initial=0.0)) / weight, SHARE_DIGITS)
+        return round(part / weight, SHARE_DIGITS)
 
     @cached_property
     def _in_all(self) -> Ints:
@@ -375,9 +497,11 @@ def in_queues(snapshot: Snapshot, policy: Policy, scheduler: str | None) -> Snap
 
     def entered(views: tuple[GroupView, ...]) -> tuple[GroupView, ...]:
         accounts = list(map(number_of, views))
-        if all(one.account == number for one, number in zip(views, accounts, strict=True)):
+        scavenge = [book.accounts[number].scavenges for number in accounts]
+        rows = list(zip(views, accounts, scavenge, strict=True))
+        if all((one.account, one.scavenges) == (number, free) for one, number, free in rows):
             return views
-        return tuple([replace(one, account=n) for one, n in zip(views, accounts, strict=True)])
+        return tuple([replace(one, account=number, scavenges=free) for one, number, free in rows])
 
     return replace(
         snapshot,

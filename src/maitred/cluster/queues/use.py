@@ -4,9 +4,9 @@ Like amounts on nodes it is counted twice while places are held: as it is now, a
 are leaving have left and all who were promised a place have it. A limit holds for both.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from copy import copy
-from typing import Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,10 @@ from maitred.cluster.journal import Moved, Rows, Seated
 from maitred.cluster.load import Account, Load
 from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.queues.balances import PERIODS
-from maitred.cluster.queues.book import QueueBook
+from maitred.cluster.queues.book import Limit, QueueBook
 from maitred.cluster.queues.charges import Floats
 
+T = TypeVar("T")
 Number = TypeVar("Number", np.int64, np.float64)
 
 
@@ -47,6 +48,15 @@ class SharedUse(Generic[Number]):
             used[rows] -= amounts
 
 
+class Answers:
+    """What was asked of an account before, each with the version of the row that it was answered from: many
+    groups ask the same."""
+
+    def __init__(self) -> None:
+        self.used = dict[tuple[int, int], tuple[int, int]]()
+        self.within = dict[tuple[int, bytes], tuple[int, bool]]()
+
+
 class QueueUse(Account):
     def __init__(self, load: Load) -> None:
         super().__init__(load)
@@ -58,6 +68,7 @@ class QueueUse(Account):
         self.later: Ints | None = None
         self.shared, self.shared_later = SharedUse[np.int64]({}, {}), SharedUse[np.int64]({}, {})
         self.models = book.model_of(load.nodes)
+        self._grow()
         self._move_shared(self.shared, self.now, np.flatnonzero(load.here), 1)
         self._by_shape: dict[int, Ints] = {}
         self._rates: dict[int, Floats] = {}
@@ -71,11 +82,17 @@ class QueueUse(Account):
         self._shared_rates: dict[int, tuple[tuple[str, Floats], ...]] = {}
         if self.balances is not None:
             self.committed = np.zeros((len(self.balances.queues), PERIODS))
-            held = book.charges.held
-            self.paid = SharedUse(dict.fromkeys(() if held is None else held.shared, 1), {})
+            self.paid = SharedUse(dict.fromkeys(book.charges.paid_claims(), 1), {})
         self._shared_by_shape: dict[int, tuple[tuple[str, Ints], ...]] = {}
         self.changes = 0
         """How often anything has changed; equal numbers mean that nothing has."""
+        self._changed_in = dict[int, int]()
+        """At which of the changes each row changed last,"""
+        self._changed_everywhere = 0
+        """and at which perhaps all of them did."""
+        self._answers = Answers()
+        self._derived = dict[Hashable, Any]()
+        """What follows from the shapes and the nodes, whoever is there."""
         for entry in load.seated():
             self.take(entry)
 
@@ -87,8 +104,10 @@ class QueueUse(Account):
         other.later = None if self.later is None else self.later.copy()
         other.committed, other.paid = self.committed.copy(), self.paid.copy()
         other.shared, other.shared_later = self.shared.copy(), self.shared_later.copy()
+        other._changed_in, other._answers = dict(self._changed_in), Answers()
         if load.nodes is not self.load.nodes:
             other.models = self.book.model_of(load.nodes)
+            other._derived = {}
         return other
 
     def ahead(self, load: Load, leaving: Mask) -> Self:
@@ -97,6 +116,7 @@ class QueueUse(Account):
             other.look_ahead(leaving)
         assert other.later is not None
         other.now, other.shared, other.later = other.later, other.shared_later, None
+        other._answers = Answers()
         return other
 
     # -- change and undo -------------------------------------------------------------------------------
@@ -113,7 +133,8 @@ class QueueUse(Account):
             self.now[rows] += amounts
         if self.later is not None:
             self.later[rows] += amounts
-        if len(self.committed) and entry.account != NO_ACCOUNT:
+        pays = entry.account != NO_ACCOUNT and not self.book.accounts[entry.account].scavenges
+        if len(self.committed) and pays:
             self._commit(entry, sign)
         for claim, of_claim in self.shared_by(entry.shape):
             kinds = self.on_model(of_claim, int(self.models[entry.rows[0]]))
@@ -122,7 +143,8 @@ class QueueUse(Account):
                 self.shared.change(claim, copies, rows, kinds, self.now)
             if self.later is not None:
                 self.shared_later.change(claim, copies, rows, kinds, self.later)
-        self.changes += 1
+            self._changed_everywhere = self.changes + 1  # it may count for somebody else
+        self._note_change(rows)
 
     def _commit(self, entry: Seated, sign: int) -> None:
         of_models = np.bincount(
@@ -135,12 +157,14 @@ class QueueUse(Account):
             self.paid.change(claim, sign * int(entry.copies.sum()), rows, costs, self.committed)
 
     def move(self, entry: Moved, gone: bool) -> None:
+        self._grow()
         amounts = self._of_pods(entry.pods)
         self.now += -amounts if gone else amounts
         self._move_shared(self.shared, self.now, entry.pods, -1 if gone else 1)
-        self.changes += 1
+        self._note_change()
 
     def look_ahead(self, leaving: Mask) -> None:
+        self._grow()
         if self.later is None:
             pods = np.flatnonzero(leaving & self.load.here)
             self.later = self.now - self._of_pods(pods)
@@ -148,10 +172,19 @@ class QueueUse(Account):
             self._move_shared(self.shared_later, self.later, pods, -1)
 
     def expect(self, pods: Rows) -> None:
+        self._grow()
         if self.later is not None:
             self.later -= self._of_pods(pods)
             self._move_shared(self.shared_later, self.later, pods, -1)
-            self.changes += 1
+            self._note_change()
+
+    def _note_change(self, rows: Rows | None = None) -> None:
+        """In these rows; None: perhaps in all of them."""
+        self.changes += 1
+        if rows is None:
+            self._changed_everywhere = self.changes
+        else:
+            self._changed_in.update(dict.fromkeys(rows.tolist(), self.changes))
 
     def _at_first(self) -> Ints:
         book, here = self.book, self.load.here
@@ -160,7 +193,6 @@ class QueueUse(Account):
         return book.used_alone_by(np.flatnonzero(here))
 
     def _of_pods(self, pods: Rows) -> Ints:
-        self._grow()
         return self.book.used_alone_by(pods)
 
     def _move_shared(self, shared: SharedUse[np.int64], used: Ints, pods: Rows, by: int) -> None:
@@ -181,7 +213,8 @@ class QueueUse(Account):
         return self.book.accounts[account].rows
 
     def _grow(self) -> None:
-        """Users come while the book is read."""
+        """Users come while the book is read, and so do those who do not pay. Before anything is counted: what
+        is counted in grows anew."""
         missing = self.book.height - len(self.now)
         if missing > 0:
             more = ((0, missing), (0, 0))
@@ -243,6 +276,13 @@ class QueueUse(Account):
         later = self.later is None or bool(self.shared_later.users.get(claim))
         return later and bool(self.shared.users.get(claim))
 
+    def derived(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What is the same for all who ask for the same, as long as the nodes are these."""
+        found: T | None = self._derived.get(key)
+        if found is None:
+            found = self._derived[key] = make()
+        return found
+
     # -- what is used ----------------------------------------------------------------------------------
 
     def amounts(self, shape: int, rows: Rows, copies: Ints) -> Ints:
@@ -263,12 +303,43 @@ class QueueUse(Account):
         now: Ints = self.now[row]
         return now if self.later is None else np.maximum(now, self.later[row])
 
+    def used_of(self, limit: Limit, row: int) -> int:
+        """The same of what a limit speaks of."""
+        version, key = self.version_in(row), (limit.number, row)
+        known = self._answers.used.get(key)
+        if known is None or known[0] != version:
+            known = self._answers.used[key] = version, int(self.used_in(row)[limit.kinds].sum())
+        return known[1]
+
+    def version_in(self, row: int) -> int:
+        """Equal numbers mean that nothing has changed in a row."""
+        own, every = self._changed_in.get(row, 0), self._changed_everywhere
+        return own if own > every else every
+
+    def version(self, queue: int) -> int:
+        """The same of a queue and of all below it; of TOP, and of what is in no queue, of all there are."""
+        return self.version_in(self.book.row(queue))
+
     def of_queue(self, queue: int) -> Ints:
         return self.used_in(self.book.row(queue))
 
+    def paid_in(self, queue: int) -> Ints:
+        """The same without those who scavenge: those who pay are compared as if the others were not there."""
+        row, free = self.book.row(queue), self.book.rows_of_scavengers.get(queue)
+        self._grow()
+        if free is None:
+            return self.used_in(row)
+        paid: Ints = self.now[row] - self.now[free]
+        return paid if self.later is None else np.maximum(paid, self.later[row] - self.later[free])
+
     def within_guarantee(self, queue: int, more: Ints) -> bool:
         """Whether a queue stays within what it is guaranteed with so much more."""
-        return self.book.within_guarantee(queue, self.of_queue(queue) + more)
+        version, key = self.version(queue), (queue, more.tobytes())
+        known = self._answers.within.get(key)
+        if known is None or known[0] != version:
+            within = self.book.within_guarantee(queue, self.paid_in(queue) + more)
+            known = self._answers.within[key] = version, within
+        return known[1]
 
     def borrows(self, account: int, more: Ints) -> tuple[bool, ...]:
         """At every level, from the top down: whether with so much more the queue is beyond its guarantee."""
@@ -279,4 +350,19 @@ class QueueUse(Account):
 
     def share(self, queue: int, more: Ints | int = 0) -> float:
         """The largest part that a queue has of anything that is limited, over its weight."""
-        return self.book.share(queue, self.of_queue(queue) + more)
+        return self.book.share(queue, self.paid_in(queue) + more)
+
+    def shares(self) -> list[float]:
+        """The same of all queues at once."""
+        self._grow()
+        now = self._paid(self.now)
+        return self.book.shares_of(now if self.later is None else np.maximum(now, self._paid(self.later)))
+
+    def _paid(self, used: Ints) -> Ints:
+        """What is used in all rows; in those of queues, by those who pay."""
+        free = self.book.rows_of_scavengers
+        if not free:
+            return used
+        found = used.copy()
+        found[[self.book.row(queue) for queue in free]] -= used[[*free.values()]]
+        return found

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from maitred.controllers.answers.backlog import Update
-from maitred.controllers.answers.orders import OrderOutcome, OverrideOrder
-from maitred.model.policy import Policy
+from maitred.controllers.answers.orders import OverrideOrder
 
 T = TypeVar("T")
 LENGTH = struct.Struct(">I")
@@ -37,12 +37,8 @@ class Config(msgspec.Struct, frozen=True):
 class UpdateHead(msgspec.Struct, frozen=True):
     """An Update without its lines, which come after it in frames."""
 
-    leading: bool
-    afresh: bool
-    scheduler: str | None
-    policy: Policy | None
+    update: Update
     frames: int
-    done: tuple[OrderOutcome, ...] = ()
 
 
 class Said(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -87,9 +83,7 @@ class Ours:
 
     async def tell(self, update: Update) -> None:
         frames = list(in_frames(update.lines))
-        head = UpdateHead(
-            update.leading, update.afresh, update.scheduler, update.policy, len(frames), update.done
-        )
+        head = UpdateHead(replace(update, lines=()), len(frames))
         await self._send(msgspec.json.encode(head))
         for frame in frames:
             await self._send(frame)
@@ -118,7 +112,7 @@ class Theirs:
         self.say(Said(wants=True, afresh=afresh))
         head = msgspec.json.decode(await self._frame(), type=UpdateHead)
         lines = [line for _ in range(head.frames) for line in (await self._frame()).split(b"\n")]
-        return Update(head.leading, head.afresh, head.scheduler, head.policy, tuple(lines), done=head.done)
+        return replace(head.update, lines=tuple(lines))
 
     def say(self, what: Said) -> None:
         if not self._writer.is_closing():

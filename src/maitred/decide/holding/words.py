@@ -27,14 +27,14 @@ WHY_LATER: Mapping[Cause, str] = {
 
 def with_plan(
     blockers: tuple[Blocker, ...],
-    plan: PlannedGroup | None,
+    plan: PlannedGroup,
     leavers: Sequence[str],
     nodes: NodeView,
     domains: Mapping[str, str],
 ) -> tuple[Blocker, ...]:
     """The first also says from when on, and where, there is a place for the group."""
-    if plan is None or not blockers:
-        return blockers
+    if not blockers:
+        return ()
     first, *others = blockers
     if plan.basis == "age":
         return (_with_kept(first, plan, nodes, domains), *others)

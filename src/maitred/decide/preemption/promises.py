@@ -105,6 +105,8 @@ class Promises:
         self._weighed_for: int | None = None
         """The highest priority for which a pod might have had to leave."""
         self._refused: dict[tuple[Ask, Rank, tuple[str, ...]], str] = {}
+        self._exempt = dict[int, int]()
+        """How many pods rank below a priority, and stay."""
         self._outlook: Outlook | None = None
         self._known_standings: Standings | None = None
         self._units: Units | None = None
@@ -296,8 +298,10 @@ class Promises:
             return forbidden
         delay = self.context.policy.preemption.delay
         wait = milliseconds(delay) or 0
+        if not wait:
+            return ""
         until = wait + round(min(preemptor.complete_since * 1000, self.now))
-        if wait and until > self.now:
+        if until > self.now:
             self._wake(until)
             return f"the policy delays preemption by {delay}, until {not_before(until)}"
         return ""
@@ -402,7 +406,9 @@ class Promises:
         return Feasibility(ahead, outlook.without(candidates), ask, self.context, units)
 
     def _nobody(self, rank: int) -> str:
-        exempt = int((self.evictable.ranks_below(rank) & ~self.leaving).sum())
+        if rank not in self._exempt:
+            self._exempt[rank] = int((self.evictable.ranks_below(rank) & ~self.leaving).sum())
+        exempt = self._exempt[rank]
         return (
             f"of {counted(exempt, 'pod')} with a lower priority none may be evicted" if exempt else NO_LESSER
         )
@@ -434,6 +440,7 @@ class Promises:
         self._outlook_from(trial).expect(victims)
         self.leaving[victims] = True
         self._refused.clear()
+        self._exempt.clear()
 
     def _wake(self, at: int) -> None:
         self.wake_at = at if self.wake_at is None else min(at, self.wake_at)

@@ -23,9 +23,12 @@ from maitred.decide.context import FULL_RULES, Waiver
 from maitred.decide.queues.affording import (
     Overspend,
     first_overspend,
+    is_paid_for,
     least_rates,
+    overspends,
     pays_by_price,
     rates_of_seats,
+    runs_unpaid,
 )
 from maitred.model.devices.counting import resources_of_class
 from maitred.model.policy import Policy, is_device, is_device_driver, matches_model
@@ -82,41 +85,60 @@ def within_limits(use: QueueUse, ask: Ask, found: Assignment) -> Assignment | No
             use, ask.account, rates[:count].sum(axis=0)
         )
 
-    most = _largest(len(found), excess_of)
+    most = _largest(len(found), max(1, ask.need), excess_of)
     if most == len(found):
         return found
     return None if ask.intricate or most < max(1, ask.need) else found[:most]
 
 
-def is_admitted(trial: Trial, ask: Ask, seats: Assignment) -> bool:
-    """Whether no limit forbids these seats."""
+def is_admitted(trial: Trial, ask: Ask, seats: Assignment, promised: bool = False) -> bool:
+    """Whether no limit forbids these seats; `promised` if they were promised before."""
     use = trial.queues
     if use is None or ask.account == NO_ACCOUNT or not seats:
         return True
     if first_excess(use, ask, _amounts_of_seats(use, ask, seats).sum(axis=0)) is not None:
         return False
-    return first_overspend(use, ask.account, rates_of_seats(use, ask, seats).sum(axis=0)) is None
+    rates = rates_of_seats(use, ask, seats).sum(axis=0)
+    return first_overspend(use, ask.account, rates, promised) is None
 
 
 def refusals(use: QueueUse, ask: Ask, policy: Policy) -> list[tuple[str, Excess | Overspend | None]]:
     """The models that the group could be on, and what limit forbids it there, or what budget cannot pay for
     it; None if it is admitted."""
     need = max(1, ask.need)
-    models = {one.model for one in models_for(use, ask, policy)}
-    if None in models:
-        models = {*_models_with(use, _devices(use, ask, policy))} or {None}
-    named = {"" if model is None else use.book.models[model]: model for model in models}
+    named = {"" if model is None else use.book.models[model]: model for model in _models_of(use, ask, policy)}
     return [(name, _excess_of(use, ask, named[name], need)) for name in sorted(named)]
 
 
-def all_excesses(use: QueueUse, ask: Ask, policy: Policy) -> Iterator[list[Excess]]:
-    """For each model that it may use, the preferred first: every limit that the least of it would exceed.
-    Models on which no budget pays for it are left out."""
+@dataclass(frozen=True, slots=True)
+class Obstacles:
+    """All that is in the way of a group on devices of one model."""
+
+    amounts: Ints
+    """What the least of it that counts would use of every kind."""
+    excesses: tuple[Excess, ...]
+    overspends: tuple[Overspend, ...]
+
+    def __len__(self) -> int:
+        return len(self.excesses) + len(self.overspends)
+
+
+def all_obstacles(use: QueueUse, ask: Ask, policy: Policy) -> Iterator[Obstacles]:
+    """For each model that it could be on, the preferred first."""
     need = max(1, ask.need)
-    for choice in models_for(use, ask, policy):
-        if first_overspend(use, ask.account, least_rates(use, ask, choice.model, need)) is None:
-            amounts = _least_amounts(use, ask, choice.model, need)
-            yield list(_excesses(use, ask, amounts, choice.model is not None))
+    for model in _models_of(use, ask, policy):
+        amounts = _least_amounts(use, ask, model, need)
+        yield Obstacles(
+            amounts,
+            tuple(_excesses(use, ask, amounts, model is not None)),
+            tuple(overspends(use, ask.account, least_rates(use, ask, model, need))),
+        )
+
+
+def _models_of(use: QueueUse, ask: Ask, policy: Policy) -> list[int | None]:
+    """None where no model is known that it could be on."""
+    models = [one.model for one in models_for(use, ask, policy)]
+    return [*_devices_and_models(use, ask, policy)[1]] or [None] if None in models else models
 
 
 def is_refused(trial: Trial, ask: Ask, policy: Policy) -> bool:
@@ -124,6 +146,20 @@ def is_refused(trial: Trial, ask: Ask, policy: Policy) -> bool:
     if trial.queues is None or ask.account == NO_ACCOUNT:
         return False
     return all(excess is not None for _, excess in refusals(trial.queues, ask, policy))
+
+
+def as_scavenger(trial: Trial, ask: Ask, policy: Policy) -> tuple[Ask, Overspend | None] | None:
+    """The same for nothing, and what is too dear, if its queue lets groups run that no budget can pay for: on
+    none of the models that it may use. Members whose group pays pay too, or wait."""
+    use = trial.queues
+    if use is None or ask.scavenges or ask.seated or not is_paid_for(use, ask.account):
+        return None
+    need = max(1, ask.need)
+    rates = [least_rates(use, ask, choice.model, need) for choice in models_for(use, ask, policy)]
+    if not all(runs_unpaid(use, ask.account, one) for one in rates):
+        return None
+    unpaid = replace(ask, account=use.book.scavenging(ask.account), scavenges=True)
+    return unpaid, first_overspend(use, ask.account, rates[0])
 
 
 def amounts_asked(use: QueueUse, ask: Ask, policy: Policy) -> list[Ints]:
@@ -141,12 +177,12 @@ def narrowed(use: QueueUse, ask: Ask, policy: Policy) -> Iterator[tuple[Ask, Int
         if first_overspend(use, ask.account, least_rates(use, ask, choice.model, need)) is not None:
             continue  # who leaves for it frees no money
         amounts = _least_amounts(use, ask, choice.model, need)
-        closed = ask.closed
+        free = choice.model is not None and first_excess(use, ask, amounts) is None
+        account, closed = NO_ACCOUNT if free else ask.account, ask.closed
         if choice.nodes is not None:
             closed = closed | frozenset(np.flatnonzero(~choice.nodes).tolist())
-        free = choice.model is not None and first_excess(use, ask, amounts) is None
-        account = NO_ACCOUNT if free else ask.account
-        yield replace(ask, account=account, closed=closed), amounts
+        same = account == ask.account and choice.nodes is None
+        yield ask if same else replace(ask, account=account, closed=closed), amounts
 
 
 # -- which models --------------------------------------------------------------------------------------
@@ -155,20 +191,29 @@ def narrowed(use: QueueUse, ask: Ask, policy: Policy) -> Iterator[tuple[Ask, Int
 def models_for(use: QueueUse, ask: Ask, policy: Policy) -> list[ModelChoice]:
     """Where members of one gang are together on devices of one model, and the model; in the order in which
     its queue prefers them."""
-    devices = _devices(use, ask, policy)
+    devices, there = _devices_and_models(use, ask, policy)
     if not devices:
         return [ModelChoice(ask)]
-    there = _models_with(use, devices)
     if len(there) == 1:
         return [ModelChoice(ask, model=there[0])]
     one_by_one = len(ask.shapes) + len(ask.seated) == 1 and not _by_model(use, ask, devices)
     if not there or ask.any_model or one_by_one:
         return [ModelChoice(ask)]
     if ask.seated:
-        there = sorted({int(model) for model in use.models[ask.anchors()]})
+        there = tuple(sorted({int(model) for model in use.models[ask.anchors()]}))
         if len(there) > 1:
             return [ModelChoice(ask)]  # they were seated before there were queues
     return [ModelChoice(ask, use.models == model, model) for model in _preferred(use, ask, there)]
+
+
+def _devices_and_models(use: QueueUse, ask: Ask, policy: Policy) -> tuple[list[str], tuple[int, ...]]:
+    """The kinds of devices that its members ask for, and the models of nodes that have any of these."""
+
+    def found() -> tuple[list[str], tuple[int, ...]]:
+        devices = _devices(use, ask, policy)
+        return devices, _models_with(use, devices) if devices else ()
+
+    return use.derived(("devices and models", ask.distinct), found)
 
 
 def _devices(use: QueueUse, ask: Ask, policy: Policy) -> list[str]:
@@ -192,20 +237,20 @@ def _by_model(use: QueueUse, ask: Ask, resources: list[str]) -> bool:
     return any(one.bounds.model != EVERY_MODEL and one.bounds.resource in resources for one in limits)
 
 
-def _models_with(use: QueueUse, devices: list[str]) -> list[int]:
+def _models_with(use: QueueUse, devices: list[str]) -> tuple[int, ...]:
     """The models of nodes that have any of these."""
     nodes = use.load.nodes
 
-    def there() -> list[int]:
+    def there() -> tuple[int, ...]:
         columns = [column for name in devices if (column := nodes.resource_column(name)) is not None]
         having = (nodes.allocatable[columns] > 0).any(axis=0) | use.book.claims.publishing(nodes, devices)
-        return [int(place) for place in np.unique(use.models[nodes.alive & having])]
+        return tuple(np.unique(use.models[nodes.alive & having]).tolist())
 
     inventory = use.book.snapshot.inventory
     return nodes.derived_with(inventory, ("models with", use.book.models, *devices), there)
 
 
-def _preferred(use: QueueUse, ask: Ask, there: list[int]) -> list[int]:
+def _preferred(use: QueueUse, ask: Ask, there: tuple[int, ...]) -> list[int]:
     """First what the limits of its queue name, in their order, then those of the queues above; by name, what
     none of them names."""
     names, found = sorted(use.book.models[place] for place in there), list[str]()
@@ -221,18 +266,20 @@ def _preferred(use: QueueUse, ask: Ask, there: list[int]) -> list[int]:
 
 def _admitted(use: QueueUse, ask: Ask, model: int | None) -> int:
     """How many of its members are admitted on devices of a model; as many as there may be, where it is not
-    known yet which members they would be."""
+    known yet which members they would be; 0 where those are too few."""
     everyone, need = len(ask.shapes), max(1, ask.need)
     if len(ask.distinct) > 1 or ask.intricate:
         return everyone if _excess_of(use, ask, model, need) is None else 0
-    return _largest(everyone, lambda count: _excess_of(use, ask, model, count))
+    return _largest(everyone, need, lambda count: _excess_of(use, ask, model, count))
 
 
-def _largest(most: int, excess_of: Callable[[int], Excess | Overspend | None]) -> int:
-    """The largest count up to `most` that exceeds nothing: what fewer members use is no more."""
+def _largest(most: int, least: int, excess_of: Callable[[int], Excess | Overspend | None]) -> int:
+    """The largest count up to `most` that exceeds nothing: what fewer members use is no more. 0 where it is
+    less than `least`, as for most who wait."""
     if not most or excess_of(most) is None:
         return most
-    least = 0
+    if least >= most or excess_of(least) is not None:
+        return 0
     while most - least > 1:
         middle = (least + most) // 2
         if excess_of(middle) is None:
@@ -255,6 +302,14 @@ def _excess_of(use: QueueUse, ask: Ask, model: int | None, count: int) -> Excess
 def _least_amounts(use: QueueUse, ask: Ask, model: int | None, count: int) -> Ints:
     """What so many members use at least of every kind. Where they may be on any model it counts as if their
     nodes said none: for limits that speak of all models."""
+    if any(map(use.shared_by, ask.distinct)):
+        return _amounts_of_least(use, ask, model, count)
+    shapes = ask.shapes if len(ask.distinct) > 1 else ask.distinct
+    key = ("least", shapes, model, min(count, len(ask.shapes)))
+    return use.derived(key, lambda: _amounts_of_least(use, ask, model, count))
+
+
+def _amounts_of_least(use: QueueUse, ask: Ask, model: int | None, count: int) -> Ints:
     shapes = ask.shapes
     if len(ask.distinct) == 1:
         least = use.amounts_of(shapes[0]) * min(count, len(shapes))
@@ -309,31 +364,30 @@ def _excesses(use: QueueUse, ask: Ask, amounts: Ints, on_models: bool) -> Iterat
 
 
 def _own_excesses(use: QueueUse, account: int, amounts: Ints, on_models: bool) -> Iterator[Excess]:
-    book, user = use.book, use.book.accounts[account].user
+    book, user, of_kinds = use.book, use.book.accounts[account].user, amounts.tolist()
     for queue in reversed(_chain(use, account)):
         for limit in book.limits[queue]:
-            asked, bounds = int(amounts[limit.kinds].sum()), limit.bounds
+            asked, bounds = limit.asked(of_kinds), limit.bounds
             if not asked:
                 continue
             if bounds.cap is not None:
                 yield from _beyond(use, limit, "cap", bounds.cap, book.row(queue), asked)
-            row = book.row_of_user(queue, user)
-            if bounds.per_user is not None and row is not None:
+            if bounds.per_user is not None and (row := book.row_of_user(queue, user)) is not None:
                 yield from _beyond(use, limit, "perUser", bounds.per_user, row, asked, user)
         if on_models and book.tree.queues[queue].borrow == "never":
-            yield from _borrowed(use, queue, amounts)
+            yield from beyond_guarantees(use, queue, amounts)
 
 
 def _beyond(
     use: QueueUse, limit: Limit, kind: LimitKind, most: int, row: int, asked: int, user: str = ""
 ) -> Iterator[Excess]:
-    used = int(use.used_in(row)[limit.kinds].sum())
+    used = use.used_of(limit, row)
     if used + asked > most:
         yield Excess(kind, limit.queue, limit.bounds, most, used, asked, user)
 
 
-def _borrowed(use: QueueUse, queue: int, amounts: Ints) -> Iterator[Excess]:
-    """What a queue that never borrows would have beyond its guarantee."""
+def beyond_guarantees(use: QueueUse, queue: int, amounts: Ints) -> Iterator[Excess]:
+    """What a queue would have beyond its guarantees, so that it would have to borrow."""
     book, used = use.book, use.of_queue(queue)
     for limit in book.limits[queue]:
         asked = int(amounts[limit.kinds].sum())

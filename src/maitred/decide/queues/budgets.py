@@ -1,15 +1,22 @@
 """What queues have spent of their budgets, and what those that run could still spend.
 
-What runs pays for its devices by the hour, from its own start, which the cluster knows; what has ended must
+Whoever has devices pays for them by the hour, from its bind, which the cluster knows; what has ended must
 be remembered. It is written down what was spent, what an hour of all that ran cost then, and what they could
 cost until their ends. Who of them has left since then follows from who is still there: they pay until now,
 but for no more than was committed for them. So what nobody has seen end does not get cheaper by that, what is
 written down twice is spent once, and what came and went since then is forgotten.
+
+What stands idle for groups of a queue is paid by it, too. Nobody says since when it does, so it is written
+down as soon as that changes: since then it has cost what it cost then. If nobody looked for long, it has cost
+no more than now.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import accumulate
 
+import msgspec
 import numpy as np
 
 from maitred.cluster.account import NO_ACCOUNT
@@ -23,21 +30,34 @@ from maitred.cluster.queues.balances import (
 )
 from maitred.cluster.queues.book import RENEWED_EVERY, QueueBook, in_queues
 from maitred.cluster.queues.charges import MONEY, Floats
-from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME, Snapshot
+from maitred.cluster.queues.scavenging import identity
+from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME, Occupant, Snapshot
+from maitred.decide.queues.idle import idle_rates
 from maitred.model.memory import LONGEST
 from maitred.model.meta import Timestamp
 from maitred.model.periods import period_bounds
 from maitred.model.policy import Policy
 from maitred.model.queues import QueueBudget
 from maitred.model.runtime import with_stay
-from maitred.model.spending import NO_SPENDING, SETTLED_EVERY, UNREAD, QueueSpending, SpendingMemory
+from maitred.model.spending import (
+    NO_SPENDING,
+    SETTLED_EVERY,
+    UNREAD,
+    QueueSpending,
+    Scavenger,
+    SpendingMemory,
+)
 from maitred.model.times import at_second
-from maitred.model.words import moment
+from maitred.model.words import moment, rounded
 
 DEVICE_HOURS = "device-hours"
+LONGEST_LIST = LONGEST * 2 // 3
+"""Of groups that do not pay, in characters."""
 LEAST = 1e-6
 """What is less is nothing."""
 NOBODY = -1
+SEEN = 2 * SETTLED_EVERY
+"""For so long what stood idle when it was written down has done so ever since."""
 NEVER = np.iinfo(np.int64).max
 
 
@@ -46,6 +66,8 @@ class BudgetOutcome:
     balances: Balances | None = None
     memory: SpendingMemory | None = None
     """What is to be remembered from now on; None if that is what was."""
+    known: SpendingMemory = NO_SPENDING
+    """The same, whether or not it is due."""
     wake_at: int | None = None
     """In milliseconds since 1970."""
     warnings: tuple[str, ...] = ()
@@ -79,10 +101,12 @@ class Running:
     so that the same comes out in whatever order pods are known."""
 
     row: Ints
-    start: Ints
-    """Now, of those that have not started."""
+    since: Ints
+    """From when they pay. Now, of those of whom nobody says when they were bound."""
     seen: Mask
-    """They have started."""
+    """Somebody does."""
+    start: Ints
+    """From when they run. Now, of those that have not started."""
     until: Ints
     """When they end by their limits."""
     rate: Floats
@@ -92,6 +116,11 @@ class Running:
         pays for an hour more, and then for the next."""
         late = at - self.until
         return np.where(late < 0, self.until, self.until + (late // RENEWED_EVERY + 1) * RENEWED_EVERY)
+
+    def ahead(self, at: int) -> Floats:
+        """For how many hours they could still have it, as it was at some time. Who had not started was to run
+        for as long as its limit says."""
+        return (self.end(at) - np.maximum(self.start, at)) / HOUR
 
     def sums(self, amounts: Floats, rows: int) -> Floats:
         # Without any pods there would be whole numbers.
@@ -114,6 +143,7 @@ class _Settlement:
         self.units = np.array([unit_of(one) for one in self.budgets.values()], dtype=np.int64)
         self.known = self._known(memory)
         self.running = self._running(snapshot)
+        self.kept = idle_rates(book, snapshot, self.queues, self.units)
 
     def _known(self, memory: SpendingMemory) -> list[QueueSpending | None]:
         """What is remembered of each queue, if it is in the unit in which it has its budget now."""
@@ -134,13 +164,18 @@ class _Settlement:
         row = above[pods, levels]
         models = book.model_of(snapshot.nodes)[bound.node[pods]]
         rate = book.charges.of_bound(pods, self.units[row], models)
-        costs = rate > 0
+        costs = (rate > 0) & ~book.unpaid[pods]
         pods, row, rate = pods[costs], row[costs], rate[costs]
-        seen = (bound.started[pods] != UNKNOWN_TIME) & (bound.started[pods] <= self.now)
-        start = np.where(seen, bound.started[pods], self.now)
+        seen, since = self._times(bound.bound_at[pods])
+        _, start = self._times(bound.started[pods])
         until = self._ends(snapshot, pods, start)
-        order = np.lexsort((rate, seen, start, until, row))
-        return Running(row[order], start[order], seen[order], until[order], rate[order])
+        order = np.lexsort((rate, seen, since, start, until, row))
+        return Running(row[order], since[order], seen[order], start[order], until[order], rate[order])
+
+    def _times(self, times: Ints) -> tuple[Mask, Ints]:
+        """Which of these have come, and all of them: now, where not."""
+        have_come = (times != UNKNOWN_TIME) & (times <= self.now)
+        return have_come, np.where(have_come, times, self.now)
 
     def _budgets_above(self) -> Ints:
         """Of every account, the rows of the budgets that pay for what is on it."""
@@ -194,36 +229,55 @@ class _Settlement:
             units=self.units,
             spent=spent,
             committed=committed,
+            idle=self._idle(),
         )
         rate = running.sums(running.rate * running.seen, rows)
         in_all = running.sums(running.rate * running.seen * (ends - self.now) / HOUR, rows)
-        memory = self._remembered(now, spent, rate, in_all)
+        memory = self._remembered(now, spent, rate, in_all, np.where(self.kept > 0, balances.idle, 0.0))
         due = self._is_due(rate, left_rate, bool(memory.queues))
-        looks = [self.at if not due else self.now] if rate.any() else []
+        due = due or memory.scavengers != self.memory.scavengers
+        looks = [self.at if not due else self.now] if rate.any() or self.kept.any() else []
         wakes = [one + SETTLED_EVERY for one in looks] + self.bounds[:, 1].tolist()
         warnings = (*self._warnings(balances), *filter(None, [self.unread]))
-        return BudgetOutcome(balances, memory if due else None, min(wakes), warnings)
+        return BudgetOutcome(balances, memory if due else None, memory, min(wakes), warnings)
+
+    def _cost_of_idle(self, row: int, one: QueueSpending) -> float:
+        """Since it was written down, in this period."""
+        kept = one.kept if self.now - self.at <= SEEN else min(one.kept, float(self.kept[row]))
+        return kept * max(0, self.now - max(self.at, int(self.bounds[row, 0]))) / HOUR
+
+    def _idle(self) -> Floats:
+        """What of that which each has spent in this period was for places that stand idle still."""
+        found = np.zeros(len(self.queues))
+        for row, one in enumerate(self.known):
+            if one is not None:
+                before = one.idle if self._is_of_this_period(row, one) else 0.0
+                found[row] = before + self._cost_of_idle(row, one)
+        return found
+
+    def _is_of_this_period(self, row: int, one: QueueSpending) -> bool:
+        return round(one.begun.timestamp() * 1000) >= int(self.bounds[row, 0])
 
     def _spent(self) -> tuple[Floats, Floats]:
         """In this period, by each; and what an hour of those cost who have left since it was written down."""
         running, rows = self.running, len(self.queues)
         begins, spent, left = self.bounds[:, 0], np.zeros(rows), np.zeros(rows)
         since = begins.copy()
-        stayed = running.seen & (running.start <= self.at)
+        stayed = running.seen & (running.since <= self.at)
         still = running.sums(running.rate * stayed, rows)
-        ahead = (running.end(self.at) - self.at) / HOUR
-        still_committed = running.sums(running.rate * stayed * ahead, rows)
+        still_committed = running.sums(running.rate * stayed * running.ahead(self.at), rows)
         for row, one in enumerate(self.known):
             if one is None:
                 continue
-            if round(one.begun.timestamp() * 1000) >= begins[row]:
+            if self._is_of_this_period(row, one):
                 spent[row], since[row] = one.spent, max(begins[row], self.at)
+            spent[row] += self._cost_of_idle(row, one)
             gone = one.rate - still[row]
             if gone > LEAST:
                 left[row] = gone
                 hours = max(0, self.now - max(self.at, int(begins[row]))) / HOUR
                 spent[row] += min(gone * hours, max(0.0, one.committed - still_committed[row]))
-        hours = np.clip(self.now - np.maximum(running.start, since[running.row]), 0, None) / HOUR
+        hours = np.clip(self.now - np.maximum(running.since, since[running.row]), 0, None) / HOUR
         return spent + running.sums(running.rate * hours, rows), left
 
     # -- what is remembered ----------------------------------------------------------------------------
@@ -232,27 +286,33 @@ class _Settlement:
         """It is written down when somebody has come or left, when a period begins, and now and then."""
         if self.memory.at is None:
             return is_said
-        if self.now - self.at >= SETTLED_EVERY and rate.any():
+        if self.now - self.at >= SETTLED_EVERY and (rate.any() or self.kept.any()):
+            return True
+        kept = np.array([0.0 if one is None else one.kept for one in self.known])
+        if (np.abs(kept - self.kept) > LEAST).any():
             return True
         before = np.array([0.0 if one is None else one.rate for one in self.known])
         begun = [one is not None and one.begun.timestamp() * 1000 for one in self.known]
         is_old = any(b is not False and b != begin for b, begin in zip(begun, self.bounds[:, 0], strict=True))
         return bool(left.any()) or bool((np.abs(before - rate) > LEAST).any()) or is_old
 
-    def _remembered(self, now: datetime, spent: Floats, rate: Floats, committed: Floats) -> SpendingMemory:
+    def _remembered(
+        self, now: datetime, spent: Floats, rate: Floats, committed: Floats, idle: Floats
+    ) -> SpendingMemory:
         """Queues that have spent nothing are left out; if there are too many, those that spend least."""
-        order = np.argsort(-np.maximum(spent, rate), kind="stable").tolist()
+        order = np.argsort(-np.maximum(spent, rate + self.kept), kind="stable").tolist()
         found = [
             QueueSpending(
                 self.book.tree.queues[self.queues[row]].name,
                 unit_words(self.budgets[self.queues[row]], self.policy),
                 _at(int(self.bounds[row, 0])),
-                *(float(one[row]) for one in (spent, rate, committed)),
+                *(float(one[row]) for one in (spent, rate, committed, self.kept, idle)),
             )
             for row in order
-            if spent[row] > 0 or rate[row] > 0
+            if spent[row] > 0 or rate[row] > 0 or self.kept[row] > 0
         ]
-        while len(str(memory := SpendingMemory(now, tuple(sorted(found, key=_name))))) > LONGEST:
+        there = scavengers_there(self.book)
+        while len(str(memory := SpendingMemory(now, tuple(sorted(found, key=_name)), there))) > LONGEST:
             del found[len(found) * 3 // 4 :]
         return memory
 
@@ -264,10 +324,38 @@ class _Settlement:
             if reached:
                 found.append(
                     f"queue {self.book.tree.queues[queue].name} has spent or committed {max(reached):.0%} of "
-                    f"the {budget.amount:g} {unit_words(budget, self.policy)} that it may spend until "
+                    f"the {rounded(budget.amount)} {unit_words(budget, self.policy)} that it may spend until "
                     f"{moment(int(balances.bounds[row, 1]) // 1000)}"
                 )
         return found
+
+
+def with_scavengers(known: SpendingMemory, begun: Sequence[Scavenger]) -> SpendingMemory:
+    """Remembered too: groups that begin to run without paying, or whose members join others who do. If there
+    are too many, the last of them pay from the next decision on."""
+    pods = {one.group: [*one.pods] for one in known.scavengers}
+    for one in begun:
+        pods.setdefault(one.group, []).extend(one.pods)
+    found = [Scavenger(group, tuple(sorted({*own}))) for group, own in sorted(pods.items())]
+    rest = len(str(msgspec.structs.replace(known, scavengers=())))
+    return msgspec.structs.replace(known, scavengers=_that_fit(found, min(LONGEST_LIST, LONGEST - rest)))
+
+
+def _that_fit(groups: Sequence[Scavenger], room: int) -> tuple[Scavenger, ...]:
+    """As many as so many characters are enough for."""
+    sizes = accumulate(len(msgspec.json.encode(one)) + 1 for one in groups)
+    return tuple(one for one, size in zip(groups, sizes, strict=True) if size <= room)
+
+
+def scavengers_there(book: QueueBook) -> tuple[Scavenger, ...]:
+    """Those of whom it is remembered, as far as they still run."""
+    rows = np.flatnonzero(book.unpaid)
+    occupants: list[Occupant] = book.snapshot.bound.occupants[rows].tolist()
+    here = {identity(one.uid, one.key) for one in occupants}
+    kept = (
+        (one.group, tuple(filter(here.__contains__, one.pods))) for one in book.snapshot.spending.scavengers
+    )
+    return _that_fit([Scavenger(group, pods) for group, pods in kept if pods], LONGEST_LIST)
 
 
 def _name(one: QueueSpending) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 
 from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.nodes import Ints, Mask
-from maitred.cluster.queues.book import QueueBook
+from maitred.cluster.queues.book import NO_QUEUE, QueueBook
 from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME
 from maitred.decide.preemption.evictable import NEVER, EvictablePods
 from maitred.model.duration import milliseconds
@@ -15,7 +15,8 @@ NOWHERE = -1
 
 
 class Standings:
-    """Worked out once, for the cluster as the cycle found it. Pods that are leaving stand nowhere."""
+    """Worked out once, for the cluster as the cycle found it. Pods that are leaving stand nowhere, and
+    neither do those who do not pay."""
 
     def __init__(self, book: QueueBook, evictable: EvictablePods) -> None:
         self.book, self.evictable = book, evictable
@@ -27,20 +28,31 @@ class Standings:
     def above(self) -> Ints:
         """The queue of each pod at every level from the top down; NOWHERE below its own, and for those that
         are in none."""
+        found: Ints = self._chains[self.queue]
+        return found
+
+    @cached_property
+    def _chains(self) -> Ints:
+        """The same of each queue; the last row is that of no queue."""
         tree = self.book.tree
         chains = np.full((len(tree) + 1, tree.depth), NOWHERE, dtype=np.int64)
         for queue, chain in enumerate(tree.chain):
             chains[queue, : len(chain)] = chain
-        found: Ints = chains[self.queue]
-        return found
+        return chains
 
     def parting_from(self, queue: int) -> Ints:
         """The level at which the branch of each pod parts from that of a queue; NOWHERE for pods of the
         queue, and for those that are in none."""
         chain = self.book.tree.chain[queue]
-        differs = self.above[:, : len(chain)] != chain
-        parts = differs.any(axis=1) & (self.account != NO_ACCOUNT)
-        return np.where(parts, differs.argmax(axis=1), NOWHERE)
+        parting = np.full(len(self._chains), NOWHERE, dtype=np.int64)
+        together = np.ones(len(self._chains), dtype=np.bool_)
+        together[NO_QUEUE] = False
+        for level, above in enumerate(chain):
+            same = self._chains[:, level] == above
+            parting[together & ~same] = level
+            together &= same
+        found: Ints = parting[self.queue]
+        return found
 
     @cached_property
     def lent_until(self) -> Ints:
@@ -57,6 +69,7 @@ class Standings:
         pod of each unit."""
         bound = self.evictable.bound
         counts = (self.account != NO_ACCOUNT) & ~self.evictable.leaving & ~bound.terminating
+        counts &= ~self.evictable.scavenges
         pods = np.flatnonzero(counts)
         alone = len(self.evictable.snapshot.seated) + np.arange(len(bound.node))
         group = np.where(bound.group == NO_GROUP, alone, bound.group).astype(np.int64)
@@ -102,6 +115,11 @@ class Standings:
             mask[there] = level[unit[there]]
             found.append(mask)
         return tuple(found)
+
+    @cached_property
+    def borrowed_at(self) -> tuple[bool, ...]:
+        """Whether there are any."""
+        return tuple([bool(mask.any()) for mask in self.borrowed])
 
     @cached_property
     def _by_unit(self) -> list[Mask]:

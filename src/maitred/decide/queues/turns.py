@@ -12,6 +12,7 @@ from functools import partial
 
 from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.nodes import Ints
+from maitred.cluster.queues.tree import TOP
 from maitred.cluster.queues.use import QueueUse
 from maitred.cluster.trial import Trial
 from maitred.decide.agenda import QueueBranch, Turn
@@ -24,10 +25,40 @@ OUTSIDE = QueueBranch(-1, False, 0.0)
 """What is in no queue, beside the queues at the top."""
 
 
+@dataclass(eq=False, slots=True)
+class Waiter:
+    """Somebody whose turn is to come, as queues stand by now."""
+
+    turn: Turn
+    account: int
+    amounts: list[Ints]
+    """What it would use on devices of each model."""
+    top: int
+    """The queue at the top of its branch,"""
+    version: int = -1
+    """and at which version of that its turn is known: as long as it is the same, nothing here has changed."""
+    _at: dict[int, Turn] = field(default_factory=dict)
+
+    def stands(self, branches: tuple[QueueBranch, ...]) -> None:
+        if branches != self.turn.branches:
+            self.turn = self.turn._replace(branches=branches)
+            self._at.clear()
+
+    def at(self, level: int) -> Turn:
+        """Its turn as it compares with those of other queues at a level."""
+        found = self._at.get(level)
+        if found is None:
+            found = self._at[level] = self.turn.at(level)
+        return found
+
+
 @dataclass(eq=False)
 class WaitingQueue:
     """Whoever waits in a queue, or in those below it."""
 
+    queue: int
+    top: int
+    """The queue at the top of its branch: what that uses changes with all that its turns go by."""
     turns: list[Turn] = field(default_factory=list)
     below: dict[int, "WaitingQueue"] = field(default_factory=dict)
     firsts: list[tuple[Turn, int, int]] = field(default_factory=list)
@@ -35,6 +66,13 @@ class WaitingQueue:
     changed: set[int] = field(default_factory=set)
     """Queues below that have another first turn by now."""
     version: int = 0
+    first: "tuple[int, First] | None" = None
+    """Who was found to be the first in it, and at which version of that queue; None if somebody has come or
+    gone since then."""
+
+
+First = tuple[list[WaitingQueue], Waiter | None]
+"""Who comes first in a queue, and the queues below it that lead there."""
 
 
 class QueueAgenda:
@@ -45,7 +83,7 @@ class QueueAgenda:
     ) -> None:
         """`ask_of` tells what somebody asks for in a turn; None for those that are in no queue."""
         self._branches = BranchTable(policy, ask_of, past)
-        self._top = WaitingQueue()
+        self._top = WaitingQueue(TOP, TOP)
         self._added: list[Turn] = []
 
     def add(self, turn: Turn) -> None:
@@ -53,57 +91,67 @@ class QueueAgenda:
 
     def next(self, trial: Trial) -> Turn | None:
         """The first of those that are left, given what the trial has given away so far."""
+        use = trial.queues
+        assert use is not None, "without queues there is another agenda"
         for added in self._added:
-            self._enter(added, trial)
+            self._enter(added, use)
         self._added.clear()
-        path, turn = self._first(self._top, 0, trial)
-        if turn is not None:
-            heapq.heappop(path[-1][1].turns)
-            self._changed_on(path)
-        return turn
+        path, first = self._first(self._top, 0, use)
+        if first is None:
+            return None
+        heapq.heappop(path[-1].turns)
+        self._changed_on(path)
+        return first.turn
 
-    def _enter(self, turn: Turn, trial: Trial) -> None:
-        place, path = self._top, list[tuple[int, WaitingQueue]]()
-        for branch in self._branches.of(turn, trial).branches:
-            place = place.below.setdefault(branch.queue, WaitingQueue())
-            path.append((branch.queue, place))
+    def _enter(self, turn: Turn, use: QueueUse) -> None:
+        place, path, chain = self._top, list[WaitingQueue](), self._branches.enter(turn, use)
+        for queue in chain:
+            if queue not in place.below:
+                place.below[queue] = WaitingQueue(queue, chain[0])
+            place = place.below[queue]
+            path.append(place)
         heapq.heappush(place.turns, turn)
         self._changed_on(path)
 
-    def _changed_on(self, path: list[tuple[int, WaitingQueue]]) -> None:
+    def _changed_on(self, path: list[WaitingQueue]) -> None:
         above = self._top
-        for queue, place in path:
-            above.changed.add(queue)
+        above.first = None
+        for place in path:
+            above.changed.add(place.queue)
+            place.first = None
             above = place
 
-    def _first(
-        self, place: WaitingQueue, level: int, trial: Trial
-    ) -> tuple[list[tuple[int, WaitingQueue]], Turn | None]:
-        """The first turn in a queue, and the queues below it that lead there."""
+    def _first(self, place: WaitingQueue, level: int, use: QueueUse) -> First:
+        version = use.version(place.top)
+        if place.first is None or place.first[0] != version:
+            place.first = version, self._found_first(place, level, use)
+        return place.first[1]
+
+    def _found_first(self, place: WaitingQueue, level: int, use: QueueUse) -> First:
         if place.turns:  # no other queue is below one that groups are in
-            return [], self._branches.of(place.turns[0], trial)
+            return [], self._branches.of(place.turns[0], use)
         for queue in place.changed:
-            self._look_at(place, queue, level, trial)
+            self._look_at(place, queue, level, use)
         place.changed.clear()
         while place.firsts:
             known, queue, version = place.firsts[0]
             if version != place.below[queue].version:
                 heapq.heappop(place.firsts)
                 continue
-            path, turn = self._first(place.below[queue], level + 1, trial)
-            assert turn is not None, "a queue in which nobody waits is not looked at"
-            now = turn.at(level)
+            path, first = self._first(place.below[queue], level + 1, use)
+            assert first is not None, "a queue in which nobody waits is not looked at"
+            now = first.at(level)
             if now <= known or len(place.firsts) == 1 or now <= min(place.firsts[1:3])[0]:
-                return [(queue, place.below[queue]), *path], turn
+                return [place.below[queue], *path], first
             heapq.heapreplace(place.firsts, (now, queue, version))
         return [], None
 
-    def _look_at(self, place: WaitingQueue, queue: int, level: int, trial: Trial) -> None:
+    def _look_at(self, place: WaitingQueue, queue: int, level: int, use: QueueUse) -> None:
         below = place.below[queue]
         below.version += 1
-        _, turn = self._first(below, level + 1, trial)
-        if turn is not None:
-            heapq.heappush(place.firsts, (turn.at(level), queue, below.version))
+        _, first = self._first(below, level + 1, use)
+        if first is not None:
+            heapq.heappush(place.firsts, (first.at(level), queue, below.version))
 
 
 class BranchTable:
@@ -111,26 +159,47 @@ class BranchTable:
 
     def __init__(self, policy: Policy, ask_of: Callable[[Turn], Ask | None], past: PastUse | None) -> None:
         self._policy, self._ask_of, self._past = policy, ask_of, past
-        self._asked = dict[tuple[int, int], tuple[int, list[Ints]]]()
-        """By number and part: the account, and what would be used on devices of each model."""
-        self._known = dict[tuple[int, int], tuple[int, tuple[QueueBranch, ...]]]()
-        """The same as branches, and at how many changes of what is used they were looked at."""
+        self._waiters = dict[tuple[int, int], Waiter]()
+        """By number and part."""
+        self._shares = dict[int, tuple[int, float]]()
+        """By queue, and at which version of it."""
 
-    def of(self, turn: Turn, trial: Trial) -> Turn:
-        use, place = trial.queues, (turn.number, turn.part)
-        assert use is not None, "without queues there is another agenda"
-        changes, branches = self._known.get(place, (-1, ()))
-        if changes != use.changes:
-            if place not in self._asked:
-                self._asked[place] = asked(use, self._ask_of(turn), self._policy)
-            branches = branches_of(use, *self._asked[place], self._share_of(use))
-            self._known[place] = (use.changes, branches)
-        return turn._replace(branches=branches)
+    def enter(self, turn: Turn, use: QueueUse) -> tuple[int, ...]:
+        """Somebody, with what is asked for now. Returns the queue and those above, from the top down."""
+        account, amounts = asked(use, self._ask_of(turn), self._policy)
+        chain = _chain(account, use)
+        self._waiters[turn.number, turn.part] = Waiter(turn, account, amounts, chain[0])
+        return chain
+
+    def of(self, turn: Turn, use: QueueUse) -> Waiter:
+        waiter = self._waiters[turn.number, turn.part]
+        version = use.version(waiter.top)
+        if waiter.version != version:
+            waiter.version = version
+            waiter.stands(branches_of(use, waiter.account, waiter.amounts, self._share_of(use)))
+        return waiter
 
     def _share_of(self, use: QueueUse) -> Callable[[int], float]:
         if "fair-share" not in order_rules(self._policy.order):
             return no_share
-        return use.share if self._past is None else partial(self._past.share, use)
+        return partial(self._share, use)
+
+    def _share(self, use: QueueUse, queue: int) -> float:
+        if self._past is None and not self._shares:
+            self._shares = {one: (use.version(one), share) for one, share in enumerate(use.shares())}
+        version = use.version(queue)
+        known = self._shares.get(queue)
+        if known is None or known[0] != version:
+            share = use.share(queue) if self._past is None else self._past.share(use, queue)
+            known = self._shares[queue] = version, share
+        return known[1]
+
+
+def _chain(account: int, use: QueueUse) -> tuple[int, ...]:
+    """Its queue and those above, from the top down."""
+    if account == NO_ACCOUNT:
+        return (OUTSIDE.queue,)
+    return use.book.tree.chain[use.book.accounts[account].queue]
 
 
 def no_share(queue: int) -> float:

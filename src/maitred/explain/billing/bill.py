@@ -2,14 +2,26 @@
 
 import calendar
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import NamedTuple
 
 from maitred.explain.billing.device_buckets import USE_BUCKETS, Device, UseBucket
-from maitred.explain.billing.document import Bill, BillOverride, BillPart, BillRow, Usage, Use, UsedOverride
+from maitred.explain.billing.document import (
+    BORROWED,
+    Bill,
+    BillEviction,
+    BillOverride,
+    BillPart,
+    BillQueue,
+    BillRow,
+    Usage,
+    Use,
+    UsedEviction,
+    UsedOverride,
+)
 from maitred.model.manifest.errors import InputError
 from maitred.model.policy import Policy, price_of
 from maitred.model.queues import QUEUE
@@ -88,6 +100,8 @@ def bill(usage: Usage, by: str, policy: Policy, month: Month, now: datetime) -> 
         total=_total(rows, _unpriced(usage.capacity, tariff), usage.observed),
         rows=tuple(rows),
         overrides=tuple(map(_override, usage.overrides)),
+        evictions=tuple(map(_eviction, sorted(usage.evictions, key=_most_lost_first))),
+        queues=tuple(queue_bills(usage)) if by == "queue" else (),
         notes=tuple(_notes(usage, tariff, end - start, month.name)),
     )
 
@@ -102,6 +116,38 @@ def _override(one: UsedOverride) -> BillOverride:
         evicted=one.evicted,
         lost_device_hours=hours(one.lost_device_milliseconds),
     )
+
+
+def _most_lost_first(one: UsedEviction) -> tuple[int, int, str, str, str]:
+    return -one.lost_device_milliseconds, -one.pods, one.group, one.evictor, one.cause
+
+
+def _eviction(one: UsedEviction) -> BillEviction:
+    return BillEviction(
+        group=one.group,
+        queue=one.queue,
+        evictor=one.evictor,
+        evictor_queue=one.evictor_queue,
+        cause=one.cause,
+        pods=one.pods,
+        lost_device_hours=hours(one.lost_device_milliseconds),
+    )
+
+
+def queue_bills(usage: Usage) -> Iterator[BillQueue]:
+    """Each device-hour of a queue is in one of the first three; what it has lent is in the rows of others."""
+    kinds = dict[str, Counter[str]]()
+    for use in usage.uses:
+        if (queue := use.labels.get(QUEUE, "")) and use.namespace:
+            kind = "borrowed" if BORROWED in use.labels else "entitled"
+            kind = "reserved" if use.bucket == "reserved" else kind
+            kinds.setdefault(queue, Counter())[kind] += use.device_milliseconds
+    for queue, amount in usage.lent.items():
+        kinds.setdefault(queue, Counter())["lent"] += amount
+    used = {queue: found.total() - found["lent"] for queue, found in kinds.items()}
+    for queue in sorted(kinds, key=lambda one: (-used[one], -kinds[one]["lent"], one)):
+        found = kinds[queue]
+        yield BillQueue(queue, *(hours(found[kind]) for kind in ("entitled", "borrowed", "reserved", "lent")))
 
 
 Amounts = Mapping[tuple[str, UseBucket], Mapping[Device, int]]

@@ -5,8 +5,8 @@ worked out over columns of nodes and pods, so that it may be done whenever somet
 """
 
 from collections import defaultdict
-from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from maitred.cluster.device_models import models_of
 from maitred.cluster.devices.counted import claimable_devices, held_devices
+from maitred.cluster.kept import kept_places, nodes_with
 from maitred.cluster.leaving import lost_nodes
-from maitred.cluster.nodes import Codes, Ints, Mask, NodeView
-from maitred.cluster.selection import REPELLING, required_nodes, tolerated_nodes
+from maitred.cluster.nodes import Codes, Ints, Mask
+from maitred.cluster.selection import required_nodes, tolerated_nodes
 from maitred.cluster.snapshot import NO_GROUP, GroupView, Snapshot
 from maitred.decide.compile import managed_nodes
 from maitred.decide.scoring import device_columns
-from maitred.model.node import Taint
 from maitred.model.policy import Policy, health_taints, is_device_driver
 from maitred.simulate.results import Bucket
 
@@ -52,6 +52,8 @@ class DeviceLevels:
     capacity: dict[Device, int]
     pods: dict[str, int]
     """Holders who sit, and the row of one of their pods."""
+    lent: Mapping[str, int] = field(default_factory=dict)
+    """Devices that queues have lent to others."""
 
 
 def levels(snapshot: Snapshot, policy: Policy, hopeless: Container[str] = ()) -> DeviceLevels:
@@ -212,26 +214,14 @@ class _Count:
 
     def _reserve(self, free: Ints) -> None:
         """Take from what is free what members were promised. What others still hold serves promises first."""
-        promised = [view for view in self._snapshot.groups if view.nominated]
-        if not promised:
-            return
-        bound, rows = self._snapshot.bound, self._nodes.rows
+        bound = self._snapshot.bound
         going = bound.terminating
         leaving = self._on_nodes(bound.node[going], self._asked[:, bound.needs[going]])
-        for view in promised:
-            for node, needs in zip(view.nominated, self._needs(view).tolist(), strict=True):
-                if (row := rows.get(node)) is not None:
-                    self._promise(view.group.key, row, self._asked[:, needs], leaving[:, row], free[:, row])
-
-    def _promise(self, group: str, row: int, asked: Ints, leaving: Ints, free: Ints) -> None:
-        awaited = np.minimum(asked, leaving)
-        kept = np.minimum(asked - awaited, free)
-        leaving -= awaited
-        free -= kept
-        model = self._models[self._model_of[row]]
-        for resource, count in zip(self._resources, kept.tolist(), strict=True):
-            if count:
-                self._devices[Key(group, resource, model, "reserved")] += count
+        for kept in kept_places(self._snapshot, self._asked, leaving, free):
+            model = self._models[self._model_of[kept.row]]
+            for resource, count in zip(self._resources, kept.amounts.tolist(), strict=True):
+                if count:
+                    self._devices[Key(kept.view.group.key, resource, model, "reserved")] += count
 
     def _needs(self, view: GroupView) -> Codes:
         """Of its members that wait."""
@@ -269,19 +259,6 @@ def could_start(view: GroupView) -> bool:
     """Whether seats are all that its quorum lacks, as far as the group itself says."""
     enough = len(view.pods) >= view.missing > 0
     return enough and view.group.exists and not view.group.problems and not any(view.gates)
-
-
-def nodes_with(nodes: NodeView, keys: frozenset[str]) -> Mask:
-    """Nodes with a taint of one of these keys that keeps pods away, and those that are gone."""
-    return nodes.derived(("tainted", keys), lambda: _nodes_with(nodes, keys))
-
-
-def _nodes_with(nodes: NodeView, keys: frozenset[str]) -> Mask:
-    def repels(taints: tuple[Taint, ...]) -> bool:
-        return any(taint.key in keys and taint.effect in REPELLING for taint in taints)
-
-    mask: Mask = np.array([repels(taints) for taints in nodes.taint_sets])[nodes.taint_ids]
-    return mask | ~nodes.alive
 
 
 def summed(codes: Codes, amounts: Ints, size: int) -> Ints:

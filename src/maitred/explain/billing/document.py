@@ -3,8 +3,11 @@
 from collections.abc import Mapping
 
 from maitred.explain.billing.device_buckets import Device, UseBucket
-from maitred.model.plan import Record
+from maitred.model.plan import EvictionCause, Record
 from maitred.model.policy import API_VERSION
+
+BORROWED = "maitred.dev/borrowed"
+"""On an account: of groups beyond the guarantee of their queue. No label of a pod says it."""
 
 
 class Use(Record, frozen=True):
@@ -33,6 +36,22 @@ class UsedOverride(Record, frozen=True):
     """and what of their work was lost."""
 
 
+class UsedEviction(Record, frozen=True):
+    """Pods of one group that had to leave for another."""
+
+    group: str
+    """Or the pod, if it was in none."""
+    queue: str
+    """The queue that it was in; empty for none."""
+    evictor: str
+    """The group that they left for; the request to drain nodes, if it was that."""
+    evictor_queue: str
+    cause: EvictionCause
+    pods: int
+    lost_device_milliseconds: int
+    """What of their work was lost."""
+
+
 class Usage(Record, frozen=True):
     """Of some time. The uses of each device add up to what there was of it."""
 
@@ -42,6 +61,9 @@ class Usage(Record, frozen=True):
     observed: int
     """Milliseconds in which somebody looked."""
     overrides: tuple[UsedOverride, ...] = ()
+    evictions: tuple[UsedEviction, ...] = ()
+    lent: Mapping[str, int] = {}
+    """Device-milliseconds that queues had lent to others."""
 
 
 class BillPart(Record, frozen=True):
@@ -78,6 +100,32 @@ class BillOverride(Record, frozen=True):
     lost_device_hours: float
 
 
+class BillEviction(Record, frozen=True):
+    """Who had to leave for whom, and what that cost those who left."""
+
+    group: str
+    queue: str
+    evictor: str
+    evictor_queue: str
+    cause: EvictionCause
+    pods: int
+    lost_device_hours: float
+
+
+class BillQueue(Record, frozen=True):
+    """How what a queue had stood to its guarantee. The first three add up to what its row has."""
+
+    queue: str
+    entitled_device_hours: float
+    """Of groups within its guarantee."""
+    borrowed_device_hours: float
+    """Of groups beyond it."""
+    reserved_device_hours: float
+    """Free, and kept for its groups."""
+    lent_device_hours: float
+    """What others had of its guarantee."""
+
+
 class Bill(Record, frozen=True, kw_only=True):
     api_version: str = API_VERSION
     kind: str = "Bill"
@@ -95,4 +143,8 @@ class Bill(Record, frozen=True, kw_only=True):
     """They add up to the total, and the total is the capacity."""
     overrides: tuple[BillOverride, ...] = ()
     """Those that were in force in this time. What was lost is in the rows of those who lost it."""
+    evictions: tuple[BillEviction, ...] = ()
+    """Most work lost first. What was lost is in the rows of those who left, as `lostToEviction`."""
+    queues: tuple[BillQueue, ...] = ()
+    """Only by queue; in the order of the rows, then those that had nothing and have lent."""
     notes: tuple[str, ...] = ()

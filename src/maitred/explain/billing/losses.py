@@ -28,6 +28,8 @@ class Loss:
     until: int
     device_milliseconds: int
     bucket: Bucket
+    victim: tuple[str, str] = ("", "")
+    """The pod and its UID, if it was evicted."""
 
 
 def lost_to_eviction(eviction: Eviction, at: int) -> Loss | None:
@@ -36,7 +38,8 @@ def lost_to_eviction(eviction: Eviction, at: int) -> Loss | None:
         return None
     since = round(datetime.fromisoformat(receipt.lost_since).timestamp() * 1000)
     work = round(receipt.work_lost_device_hours * DEVICE_HOUR)
-    return Loss(eviction.group or eviction.pod, since, at, work, "lostToEviction")
+    victim = eviction.pod, eviction.uid
+    return Loss(eviction.group or eviction.pod, since, at, work, "lostToEviction", victim)
 
 
 @dataclass(frozen=True)

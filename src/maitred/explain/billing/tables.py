@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from rich.text import Text
 
 from maitred.explain.billing.device_buckets import UseBucket
-from maitred.explain.billing.document import Bill, BillPart, BillRow
+from maitred.explain.billing.document import Bill, BillPart, BillQueue, BillRow
 from maitred.explain.tables import GAP, Cell, aligned, header
 from maitred.model.words import counted, printable
 from maitred.simulate.report.figures import BUCKET_NAMES
@@ -29,6 +29,10 @@ NAMES: tuple[tuple[UseBucket, str], ...] = (
     ("unwell", "unwell devices"),
 )
 LIFTED = ("LIFTED", "FROM", "UNTIL", "BY", "EVICTED", "LOST", "REASON")
+LEFT = ("EVICTED", "FOR", "CAUSE", "PODS", "LOST")
+MOST_EVICTIONS = 20
+"""Lines of the table: those who lost most."""
+STOOD = ("QUEUE", "GUARANTEED", "BORROWED", "KEPT FREE", "LENT")
 CSV_HEAD = ("name", "bucket", "device_seconds", "device_hours", "devices", "money", "currency")
 
 
@@ -47,7 +51,13 @@ def bill_lines(bill: Bill, width: int | None = None) -> Iterator[Text]:
         rows = [head, *(_cells(row, has_money) for row in (*bill.rows, bill.total))]
         yield from _right_aligned(rows)
         yield Text()
+        if bill.queues:
+            yield from _right_aligned([STOOD, *map(_stood, bill.queues)])
+            yield Text()
         yield from _right_aligned([*_buckets(bill, has_money)])
+        yield Text()
+    if bill.evictions:
+        yield from aligned([header(*LEFT), *_left(bill)], width)
         yield Text()
     if bill.overrides:
         yield from aligned([header(*LIFTED), *_lifted(bill)], width)
@@ -55,6 +65,33 @@ def bill_lines(bill: Bill, width: int | None = None) -> Iterator[Text]:
     for told in (*(f"Note: {note}." for note in bill.notes), _sum(bill)):
         pieces = [told] if width is None else textwrap.wrap(told, width, break_on_hyphens=False)
         yield from map(Text, pieces)
+
+
+def _stood(one: BillQueue) -> Sequence[str]:
+    amounts = (
+        one.entitled_device_hours,
+        one.borrowed_device_hours,
+        one.reserved_device_hours,
+        one.lent_device_hours,
+    )
+    return one.queue, *(f"{amount:,.1f}" if amount else NOTHING for amount in amounts)
+
+
+def _left(bill: Bill) -> Iterator[Sequence[Cell]]:
+    for one in bill.evictions[:MOST_EVICTIONS]:
+        who, whom = _with_queue(one.group, one.queue), _with_queue(one.evictor, one.evictor_queue)
+        yield who, whom, one.cause, counted(one.pods, "pod"), _lost(one.lost_device_hours)
+    if rest := bill.evictions[MOST_EVICTIONS:]:
+        pods, lost = sum(one.pods for one in rest), sum(one.lost_device_hours for one in rest)
+        yield f"{len(rest)} more, in JSON", "", "", counted(pods, "pod"), _lost(lost)
+
+
+def _lost(hours: float) -> str:
+    return f"{hours:,.1f} h" if hours else NOTHING
+
+
+def _with_queue(group: str, queue: str) -> str:
+    return f"{group} ({queue})" if queue else group
 
 
 def _lifted(bill: Bill) -> Iterator[Sequence[Cell]]:

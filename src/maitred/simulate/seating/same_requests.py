@@ -23,7 +23,7 @@ UNKNOWN = "Undecided"
 _encode = msgspec.msgpack.Encoder().encode
 
 
-class Waiter(NamedTuple):
+class WaitingTurn(NamedTuple):
     turn: Turn
     group: SimulatedGroup
 
@@ -31,8 +31,8 @@ class Waiter(NamedTuple):
 class SameRequests:
     def __init__(self, now: Time, like: "SameRequests | None" = None) -> None:
         """What is known to be in the way of `like` is in the way of this one."""
-        self.waiters: list[Waiter] = []
-        self._quickest: list[Waiter] | None = None
+        self.waiters: list[WaitingTurn] = []
+        self._quickest: list[WaitingTurn] | None = None
         self.open = True
         """Whether the first may find seats, as far as is known."""
         self.hopeless = False
@@ -47,15 +47,15 @@ class SameRequests:
         return len(self.waiters)
 
     @property
-    def first(self) -> Waiter:
+    def first(self) -> WaitingTurn:
         return self.waiters[0]
 
     @property
-    def quickest(self) -> list[Waiter]:
+    def quickest(self) -> list[WaitingTurn]:
         """Those who end sooner than everybody before them. Where others have places later, and none of these
         can sit until then, nobody can."""
         if self._quickest is None:
-            self._quickest, least = list[Waiter](), math.inf
+            self._quickest, least = list[WaitingTurn](), math.inf
             for waiter in self.waiters:
                 limit = math.inf if waiter.group.job.limit is None else waiter.group.job.limit
                 if not self._quickest or limit < least:
@@ -63,7 +63,7 @@ class SameRequests:
                     least = limit
         return self._quickest
 
-    def passed_over(self, asked: Sequence[Waiter], served: Container[str]) -> Waiter | None:
+    def passed_over(self, asked: Sequence[WaitingTurn], served: Container[str]) -> WaitingTurn | None:
         """The first who was not asked, and comes after one who was served."""
         known, any_served = {waiter.turn.key for waiter in asked}, False
         for waiter in self.waiters:
@@ -72,11 +72,11 @@ class SameRequests:
             any_served |= waiter.turn.key in served
         return None
 
-    def add(self, waiter: Waiter) -> None:
+    def add(self, waiter: WaitingTurn) -> None:
         self._quickest = None
         insort(self.waiters, waiter, key=lambda known: known.turn)
 
-    def remove(self, waiter: Waiter) -> None:
+    def remove(self, waiter: WaitingTurn) -> None:
         self._quickest = None
         del self.waiters[bisect_left(self.waiters, waiter.turn, key=lambda known: known.turn)]
 
