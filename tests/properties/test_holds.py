@@ -8,7 +8,7 @@ everybody has run.
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.decide.holding import after_noon, judged, remembered
@@ -125,6 +125,7 @@ def workloads(draw: st.DrawFn, ends: bool) -> list[Workload]:
     return [job for job in found if not (job.rack and job.members * job.cpu > 8)]
 
 
+@settings(max_examples=25)
 @given(jobs=workloads(ends=True), depth=st.sampled_from([1, 2, 500]))
 def test_a_group_starts_no_later_than_its_hold_said_and_everybody_runs(
     jobs: list[Workload], depth: int
@@ -134,6 +135,7 @@ def test_a_group_starts_no_later_than_its_hold_said_and_everybody_runs(
     assert len(cluster.started) == len(jobs)
 
 
+@settings(max_examples=25)
 @given(jobs=workloads(ends=False), idle=st.sampled_from([0.0, 1.0, 1000.0]))
 def test_where_ends_are_not_known_everybody_runs_too(jobs: list[Workload], idle: float) -> None:
     cluster = Cluster(jobs, {"holds": {"depth": 2, "after": "10m", "idle": idle}})
