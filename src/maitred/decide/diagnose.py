@@ -28,6 +28,8 @@ from maitred.decide.context import FULL_RULES, Context, Waiver
 from maitred.decide.empty import empty_healthy_cluster, hopeful
 from maitred.decide.healing.spares import kept_for_repairs
 from maitred.decide.health import gone
+from maitred.decide.holding.reserved import Reservations
+from maitred.decide.holding.reserved_words import reserved_for_others
 from maitred.decide.queues.admission import is_limited, is_refused
 from maitred.decide.screen import short_parts, short_words
 from maitred.decide.seating import commit
@@ -48,8 +50,10 @@ ROOM: Category = "Capacity"
 class Grounds:
     """What every diagnosis of one cycle is made on, whatever the cycle has given away by then."""
 
-    def __init__(self, snapshot: Snapshot, context: Context) -> None:
-        self.snapshot, self.context = snapshot, context
+    def __init__(
+        self, snapshot: Snapshot, context: Context, reservations: Reservations | None = None
+    ) -> None:
+        self.snapshot, self.context, self.reservations = snapshot, context, reservations
         self.hopeless: dict[tuple[Ask, Ask], bool] = {}
         """Whether groups that ask so could never be seated, as far as it was looked into."""
 
@@ -130,12 +134,14 @@ class Diagnosis:
         return found
 
     def _examined(self, ask: Ask, own: Seating, ahead: Ahead) -> tuple[Blocker, ...]:
-        """If what is kept for repairs would not do either, nothing is said of it."""
+        """If what is kept for repairs, or for others, would not do either, nothing is said of it."""
         ask = replace(ask, need=max(1, ask.need))
         seats = self._seats(self.trial, ask.opened, FULL_RULES) if ask.closed else []
         if seats:
             kept = sorted({row for _, row in quorum_of(ask, seats)} & ask.closed)
-            return (kept_for_repairs(self.trial.nodes, self.context.policy, kept),)
+            reservations, nodes = self.grounds.reservations, self.trial.nodes
+            reserved = None if reservations is None else reserved_for_others(reservations, nodes, kept)
+            return (reserved or kept_for_repairs(nodes, self.context.policy, kept),)
         return tuple(self._blockers(ask.opened, own, ahead))
 
     def _blockers(self, ask: Ask, own: Seating, ahead: Ahead) -> list[Blocker]:

@@ -14,13 +14,14 @@ from itertools import chain
 import msgspec
 
 from maitred.cluster.parts import Branch, Parts
-from maitred.cluster.snapshot import LaterMembers
+from maitred.cluster.snapshot import GroupView, LaterMembers
 from maitred.decide.ask import Assignment
 from maitred.decide.attempt import attempt
 from maitred.decide.budget import EXPLAINING
 from maitred.decide.claims import allocate_claims
 from maitred.decide.deadlines import DueDates, due_dates
 from maitred.decide.diagnose import Diagnosis
+from maitred.decide.holding.reserved_words import warnings_of, with_end
 from maitred.decide.holding.words import held_up, with_plan
 from maitred.decide.levels import shared_domains
 from maitred.decide.preemption.promises import not_before
@@ -81,6 +82,7 @@ class Verdicts:
         warnings.update(filter(None, [self.record.usage.warning]))
         due = self._due(verdicts)
         warnings.update(self.record.budgets.warnings, self.record.overrides.warnings, due.warnings)
+        warnings.update(warnings_of(self.record.reservations))
         warnings.update(self.record.holds.warnings)
         return Plan(
             binds=tuple(chain.from_iterable(self._binds(group, group.seated) for group in groups)),
@@ -96,6 +98,7 @@ class Verdicts:
             overrides=self.record.overrides.memory,
             budgets=self.record.budgets_memory(),
             planned=self.record.holds.memory,
+            reservations=tuple(self.record.reservations.told()),
             drains=tuple(self.record.maintenance.decisions()),
             taints=self.record.healing.taints,
             deadlines=self.record.limits.deadlines,
@@ -117,14 +120,8 @@ class Verdicts:
         limits = self.record.limits.wake_at(seated)
         memories = (self.record.usage.wake_at, self.record.budgets_wake_at, self.record.overrides.wake_at)
         may_start = (self.record.held_back_until, due.wake_at)
-        others = (
-            promises,
-            self.record.maintenance.wake_at,
-            self.record.holds.wake_at,
-            *memories,
-            limits,
-            *may_start,
-        )
+        kept = (self.record.holds.wake_at, self.record.reservations.wake_at)
+        others = (promises, self.record.maintenance.wake_at, *kept, *memories, limits, *may_start)
         times = [one for one in others if one is not None]
         times += [] if healing is None else [round(healing.timestamp() * 1000)]
         return not_before(min(times)) if times else None
@@ -241,9 +238,21 @@ class Verdicts:
         blockers = self._with_plan(group, blockers)
         if verdict == "Waiting" and group.ask.scavenges:
             blockers = with_scavenging(blockers, record.snapshot, record.context.policy, group.too_dear)
+        return msgspec.structs.replace(
+            bare, verdict=verdict, blockers=self._with_times(view, verdict, blockers)
+        )
+
+    def _with_times(
+        self, view: GroupView, verdict: Verdict, blockers: tuple[Blocker, ...]
+    ) -> tuple[Blocker, ...]:
+        """When it would end, where it may not start because of that; and by when it wants to."""
+        reservations = self.record.reservations
+        if blockers and reservations.kept:
+            nodes, end = self.record.snapshot.nodes, self.record.holds.from_now(view).end
+            blockers = with_end(blockers, reservations, nodes, view, end)
         if verdict in ("Waiting", "Preempting") and not view.running:
             blockers = with_deadline(blockers, view.runtime)
-        return msgspec.structs.replace(bare, verdict=verdict, blockers=blockers)
+        return blockers
 
     def _bare(self, group: TriedGroup) -> GroupVerdict:
         """What its seats alone say."""

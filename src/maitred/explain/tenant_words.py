@@ -99,4 +99,7 @@ def _blocker(blocker: Blocker, reader: Audience) -> Blocker:
         names = [str(one) for one in others or ()]
         if names:
             message = message.replace(", ".join(names), ", ".join(reader.groups(names)))
+    if "reservation" in detail:
+        message = message.replace(f"reserved for {detail['for']}", "reserved for others")
+        message = message.replace(f" (reservation {detail['reservation']})", "")
     return Blocker(blocker.category, told_to((reader.namespace or "",), message))

@@ -13,6 +13,7 @@ from maitred.model.healing import FailureRule
 from maitred.model.node import HEALTH_TAINTS, Taint
 from maitred.model.pod import Resources
 from maitred.model.queues import Queue
+from maitred.model.reservations import Reservation
 from maitred.model.selector import LabelSelector
 from maitred.model.setting import NO_LIMIT, Setting
 
@@ -251,6 +252,7 @@ class Policy(Setting, frozen=True):
     queues: tuple[Queue, ...] = ()
     fair_share: FairShare = FairShare()
     holds: Holds = Holds()
+    reservations: tuple[Reservation, ...] = ()
 
 
 @lru_cache(64)

@@ -8,6 +8,7 @@ from . import quantity
 from .fields import Doc
 from .objects import DEFAULT_PODS, Node
 from .queues import Rights, read_rights
+from .reservation_rules import ReservationRule, read_reservations
 from .selectors import Selector, label_selector, taints
 from .times import duration
 
@@ -87,6 +88,7 @@ class Policy:
     """For how many thousandths of a second room is kept for pods that come next."""
     spares: Spares = Spares()
     holds: HoldRules = HoldRules()
+    reservations: tuple[ReservationRule, ...] = ()
     by_deadline: bool = False
     """Whether its order has deadlines."""
     rights: Rights = field(default_factory=Rights)
@@ -120,6 +122,7 @@ def read_policy(raw: dict[str, Any] | None) -> Policy:
         spares=_spares(doc.doc("healing").doc("spares")),
         keep_room=_duration_of(doc.doc("workloads"), "keepRoom", "30m"),
         holds=_holds(doc.doc("holds")),
+        reservations=read_reservations(doc),
         by_deadline=isinstance(doc.raw.get("order"), list) and "deadline" in doc.texts("order"),
         rights=read_rights(doc),
     )

@@ -32,6 +32,8 @@ class Tenure:
     end: int
     group: str = ""
     """Who."""
+    closed: frozenset[int] = frozenset()
+    """Nodes that are reserved for others meanwhile."""
 
     def holds(self, moment: int) -> bool:
         return self.begin <= moment < self.end
@@ -86,6 +88,8 @@ class Calendar:
         self.snapshot, self.now = snapshot, now
         self._meter, self._leaving = meter, leaving
         self._rolling: Trial | None = None
+        self.openings: tuple[int, ...] = ()
+        """When places may be had again that were reserved for others."""
         self._taken: dict[Seated, Tenure] = {}
         self._planned: dict[Seated, Tenure] = {}
         self.moments: list[Moment] = []
@@ -179,7 +183,7 @@ class Calendar:
     def changes(self) -> Ints:
         """The moments after now at which places become free, in order."""
         later = [tenure.end for _, tenure in self._everyone()]
-        found = np.unique(np.concatenate((self.ends, np.array(later, dtype=np.int64))))
+        found = np.unique(np.concatenate((self.ends, np.array((*later, *self.openings), dtype=np.int64))))
         return found[(found > self.now) & (found < NEVER)]
 
     def freed_last(self, moment: int) -> Ints:

@@ -94,17 +94,24 @@ class Planner:
         ask, times = only_quorum(ask), self.calendar.changes().tolist()
         if from_now:
             times.insert(0, self.calendar.now + 1)
-        if not times or not self._fits_alone(ask, times[-1]):
+        anywhere = self._open_to(ask, tenure_from)
+        if not times or not self._fits_alone(anywhere, times[-1]):
             return None
-        place = bisect_left(times, True, key=lambda moment: self._fits_alone(ask, moment))
+        place = bisect_left(times, True, key=lambda moment: self._fits_alone(anywhere, moment))
         stride = 1
         while place < len(times):
             found = self.place_at(ask, times[place], tenure_from)
-            if found is not None or not self.calendar.moments:
+            if found is not None or not (self.calendar.moments or self.calendar.openings):
                 return found
             stride = stride if place < CLOSE_LOOKS else 2 * stride
             place += stride
         return None
+
+    def _open_to(self, ask: Ask, tenure_from: TenureFrom, later: Tenure | None = None) -> Ask:
+        """What is reserved for others now may not be later, and what is not may be."""
+        now = tenure_from(self.calendar.now).closed
+        then = frozenset[int]() if later is None else later.closed
+        return ask if now == then else replace(ask, closed=ask.closed - now | then)
 
     def _fits_alone(self, ask: Ask, moment: int) -> bool:
         trial = self.calendar.at(moment, planned=False)
@@ -117,6 +124,7 @@ class Planner:
         ask, tenure = only_quorum(ask), tenure_from(moment)
         if tenure.end <= moment:
             return None
+        ask = self._open_to(ask, tenure_from, tenure)
         trial = self.calendar.at(moment)
         trial.wish = self._late_first(moment)
         found = self.seats(trial, ask, tenure, self.context.steps(), among)

@@ -32,6 +32,7 @@ from maitred.decide.context import Context
 from maitred.decide.holding.calendar import Calendar, HeldPlaces, Tenure
 from maitred.decide.holding.idle import IdleTally
 from maitred.decide.holding.planning import PlannedPlace, Planner, TenureFrom
+from maitred.decide.holding.reserved import Reservations
 from maitred.decide.queues.admission import is_refused
 from maitred.decide.seats import Steps
 from maitred.model.duration import milliseconds
@@ -82,6 +83,8 @@ class WaitingHolds:
         self.snapshot, self.context, self.now = snapshot, context, now
         self.policy = context.policy.holds
         self.calendar = Calendar(snapshot, context.meter, round(now.timestamp() * 1000), leaving)
+        self.reservations = Reservations(snapshot, context, self.calendar.now, lambda: self.calendar.ends)
+        self.calendar.openings = self.reservations.openings
         self.planner = Planner(self.calendar, context)
         self.planned: list[PlannedGroup] = []
         """In the order of their turns."""
@@ -111,10 +114,14 @@ class WaitingHolds:
 
     def seats(self, trial: Trial, view: GroupView, ask: Ask, steps: Steps) -> Assignment | None:
         """As `attempt` finds them, where they delay no hold."""
+        trial.wish = self.reservations.wish(view)
         if not self.calendar.moments:
-            return attempt(trial, ask, self.context, steps)
+            found = attempt(trial, ask, self.context, steps)
+            trial.wish = None
+            return found
         tenure = self.from_now(view)
-        trial.wish = self._held_first(tenure)
+        if trial.wish is None:
+            trial.wish = self._held_first(tenure)
         found = self.planner.seats(trial, ask, tenure, steps)
         trial.wish = None
         return found
@@ -148,8 +155,10 @@ class WaitingHolds:
         """How long it has its places if it starts then; who comes late to a group leaves with it."""
         key = view.group.key
         if view.running:
-            return Tenure(start, self._end_of_running.get(key, NEVER), key)
-        return Tenure(start, end_of_start(start, view.runtime, self._terms(view)), key)
+            end = self._end_of_running.get(key, NEVER)
+        else:
+            end = end_of_start(start, view.runtime, self._terms(view))
+        return Tenure(start, end, key, self.reservations.closed_to(view, start, end))
 
     def _terms(self, view: GroupView) -> RunTerms:
         book = self.snapshot.book

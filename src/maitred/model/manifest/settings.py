@@ -19,6 +19,7 @@ from maitred.model.manifest.checks import (
 from maitred.model.manifest.errors import FieldError, InputError, field_error
 from maitred.model.manifest.parsing import Document, parts
 from maitred.model.manifest.queue_checks import check_queues
+from maitred.model.manifest.reservation_checks import check_reservations
 from maitred.model.policy import (
     LIVE_ORDERS,
     AnyOrder,
@@ -135,6 +136,7 @@ def check_policy(policy: Policy) -> None:
     check_order(policy.order)
     check_holds(policy.holds)
     check_queues(policy.queues, policy.fair_share, policy.order, policy.prices)
+    check_reservations(policy.reservations, policy.queues, [level.name for level in levels])
 
 
 def check_holds(holds: Holds) -> None:
