@@ -3,12 +3,17 @@
 from datetime import datetime
 from typing import Any
 
+import msgspec
 import pytest
 
+from maitred.decide import decide as decide_snapshot
+from maitred.explain.tenant_words import as_told_at_home
+from maitred.model.meta import Timestamp
 from maitred.verify import verify
 from tests.decide.reserving import GPU, UNTIL, at, inside, job, keeping, kept, planned, racks, saying, seats
 from tests.oracle import builders as b
 from tests.oracle.builders import Obj
+from tests.support import policy_of, snapshot_of
 
 
 def blocker(plan: Obj, group: str) -> Obj:
@@ -70,6 +75,12 @@ def test_from_the_beginning_to_the_end_only_those_for_whom_it_is() -> None:
     assert over["warnings"] == [
         "reservation demo is over, and does not come again; remove it from the policy"
     ]
+
+
+def test_from_its_beginning_on_its_nodes_are_taken_first() -> None:
+    stranger, ours = inside("old", "r0n0", "2026-03-01T00:00:00Z"), job("v", namespace="vision")
+    assert seats(planned([*racks(), stranger, ours], keeping(), at("13:00"))) == {"v": "r0n1"}
+    assert seats(planned([*racks(), stranger, ours], keeping(), at("14:00"))) == {"v": "r1n0"}
 
 
 def test_those_for_whom_it_is_may_start_there_before() -> None:
@@ -246,6 +257,16 @@ def test_spares_are_elsewhere() -> None:
     policy = keeping(healing={"spares": {"nodes": 2}})
     plan = planned(racks(), policy, at("13:30"))
     assert [hold["node"] for hold in plan["holds"]] == ["r1n0", "r1n1"]
+
+
+def test_in_its_own_namespace_a_group_is_not_told_whose_it_is() -> None:
+    objects = [*racks(1), job("p")]
+    policy, now = policy_of(keeping()), msgspec.convert(at("15:00"), Timestamp)
+    plan = decide_snapshot(snapshot_of(objects), policy, now)
+    [found] = as_told_at_home(plan.groups[0]).blockers
+    assert found.message == (
+        "it would fit, but r0n0 is reserved for others from 2026-03-02T14:00:00Z to 2026-03-02T18:00:00Z"
+    )
 
 
 def test_without_reservations_nothing_is_different() -> None:
