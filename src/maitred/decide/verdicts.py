@@ -106,6 +106,8 @@ class Verdicts:
         return not_before(min(times)) if times else None
 
     def _binds(self, group: TriedGroup, places: Assignment) -> list[Bind]:
+        if not places:
+            return []
         names, pods, uids = self.record.snapshot.nodes.names, group.view.pods, group.view.uids
         key, there = group.key, [place for place in sorted(places) if group.is_there(place[0])]
         return [Bind(pods[member], uids[member], names[row], key) for member, row in there]
@@ -216,6 +218,8 @@ class Verdicts:
             blockers = with_later(blockers, view.later, view.owned_by)
         if verdict in ("Waiting", "Preempting") and not view.running:
             blockers = with_deadline(blockers, view.runtime)
+        if verdict == bare.verdict and not blockers:
+            return bare
         return msgspec.structs.replace(bare, verdict=verdict, blockers=blockers)
 
     def _bare(self, group: TriedGroup) -> GroupVerdict:
