@@ -11,12 +11,13 @@ from hypothesis.strategies import DrawFn
 from maitred.cluster.state import Change, ClusterState, Delete, Put
 from maitred.controllers.scheduling import worklist
 from maitred.controllers.scheduling.amending import with_receipts
-from maitred.controllers.scheduling.worklist import FIRST_REST, LONGEST_REST, Worklist, was_cut
+from maitred.controllers.scheduling.worklist import FIRST_REST, LONGEST_REST, Worklist, was_cut, woken_by
 from maitred.decide import Scope, decide
-from maitred.model.categories import Effect
+from maitred.decide.queues.budget_words import SCAVENGES
+from maitred.model.categories import ANYTHING, CATEGORIES, Effect
 from maitred.model.membership import group_key
 from maitred.model.meta import Timestamp
-from maitred.model.plan import GroupVerdict, Plan
+from maitred.model.plan import Blocker, GroupVerdict, Plan
 from maitred.model.pod import Pod
 from maitred.model.policy import Policy
 from maitred.model.rotation import Rotation
@@ -298,6 +299,15 @@ def test_a_group_whose_binds_were_refused_rests_longer_each_time() -> None:
     assert seconds == LONGEST_REST
     agenda.rested("default/wide")
     assert agenda.rest("default/wide", 20.0) == FIRST_REST
+
+
+def test_who_would_run_without_paying_hears_of_whatever_a_budget_hears_of() -> None:
+    """Whether it can be paid for may change at any time."""
+    agenda, waits = Worklist(), GroupVerdict("default/g", "Waiting", 1, 1, 0)
+    for detail, wakes in ({}, CATEGORIES["Capacity"].wakes), ({SCAVENGES: True}, ANYTHING):
+        selection = agenda.select(ClusterState().take_news(), {"default/g": None}, 0.0)
+        blockers = (Blocker("Capacity", "", detail),)
+        assert woken_by(msgspec.structs.replace(waits, blockers=blockers), selection) == wakes
 
 
 def test_everything_is_looked_at_when_that_is_asked_for() -> None:

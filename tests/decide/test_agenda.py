@@ -28,6 +28,7 @@ def in_queue(turn: Turn, *, borrows: bool = True, share: float = 0.5) -> Turn:
 
 BASE = in_queue(first_turn("priority", 5, 100.0, "ns/m", place=1, measure=2.0))
 AHEAD: dict[Rule, Turn] = {
+    "paying": in_queue(first_turn("priority", 4, 200.0, "ns/z", place=2, measure=3.0)),
     "entitled": in_queue(first_turn("priority", 4, 200.0, "ns/z", place=2, measure=3.0), borrows=False),
     "priority": in_queue(first_turn("priority", 6, 200.0, "ns/z", place=2, measure=3.0)),
     "rotation": in_queue(first_turn("priority", 5, 200.0, "ns/z", place=0, measure=3.0)),
@@ -35,6 +36,7 @@ AHEAD: dict[Rule, Turn] = {
     "override": in_queue(first_turn("priority", 5, 200.0, "ns/z", place=1, lifted=True), share=0.9),
     "waited": in_queue(first_turn("priority", 5, 200.0, "ns/z", place=1, measure=3.0, waited=1.0), share=0.9),
     "fair-share": in_queue(first_turn("priority", 5, 200.0, "ns/z", place=1, measure=3.0), share=0.4),
+    "deadline": in_queue(first_turn("priority", 5, 200.0, "ns/z", place=1, measure=3.0, deadline=1.0)),
     "measure": in_queue(first_turn("priority", 5, 200.0, "ns/z", place=1, measure=1.0)),
     "age": in_queue(first_turn("priority", 5, 99.0, "ns/z", place=1, measure=2.0)),
     "name": in_queue(first_turn("priority", 5, 100.0, "ns/a", place=1, measure=2.0)),
@@ -44,11 +46,11 @@ AHEAD: dict[Rule, Turn] = {
 
 @pytest.mark.parametrize("rule", RULES)
 def test_the_first_rule_in_which_turns_differ_decides(rule: Rule) -> None:
-    ahead = AHEAD[rule]
-    assert goes_before(ahead, BASE)
-    assert not goes_before(BASE, ahead)
-    assert rule_between(ahead, BASE) == rule_between(BASE, ahead) == rule
-    mine, theirs = as_compared(ahead, BASE)
+    ahead, base = AHEAD[rule], BASE.unpaid if rule == "paying" else BASE
+    assert goes_before(ahead, base)
+    assert not goes_before(base, ahead)
+    assert rule_between(ahead, base) == rule_between(base, ahead) == rule
+    mine, theirs = as_compared(ahead, base)
     assert mine.by(rule) < theirs.by(rule)
     earlier = RULES[: RULES.index(rule)]
     assert all(mine.by(one) == theirs.by(one) for one in earlier)

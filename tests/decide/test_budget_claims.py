@@ -173,6 +173,50 @@ def test_a_shared_claim_is_paid_by_whom_it_was_reserved_for_first() -> None:
     assert bound(judged([*BASE, *NODE, first, second, claim, third], rules)) == ["y"]
 
 
+def test_whoever_joins_a_claim_that_somebody_pays_for_commits_nothing() -> None:
+    """Of one that runs, also if nothing is left for a new claim; and for what it has beside that it pays."""
+    first = limited("x", "a", "5h", SHARED, at="n1")
+    claim = held("both", TWO, "n1", ["d0", "d1"], [first])
+    objects = [*BASE, *NODE, ONE, first, claim]
+    joins, more = claiming("y", "a", SHARED), claiming("z", "a", [*SHARED, use("mine", template="one")])
+    assert bound(judged([*objects, joins], policy(paying("a", 10)))) == ["y"]
+    assert bound(judged([*objects, more], policy(paying("a", 11.9)))) == []
+    assert bound(judged([*objects, more], policy(paying("a", 12)))) == ["z"]
+    alone = [*BASE, *NODE, ONE, resource_claim("both", TWO), more]
+    assert [len(bound(judged(alone, policy(paying("a", hours))))) for hours in (5.9, 6)] == [0, 1]
+
+
+def test_every_device_is_paid_by_one_whoever_shares_it() -> None:
+    """Of three in two queues, whoever of them is left: never twice, and never by nobody."""
+    users = [
+        limited(name, queue, "9h", SHARED, at="n1") for name, queue in (("x", "a"), ("y", "b"), ("z", "b"))
+    ]
+    rules = policy(paying("a"), paying("b"))
+    for left in ([0, 1, 2], [1, 2], [2], [0, 2]):
+        there = [users[number] for number in left]
+        plan = judged([*BASE, *NODE, *there, held("both", TWO, "n1", ["d0", "d1"], there)], rules)
+        assert sum(one["rate"] for one in plan["budgets"]["queues"]) == 2
+
+
+def test_of_a_claim_the_first_pays_who_pays_at_all() -> None:
+    """Beside somebody who runs for nothing, whoever joins pays, and commits that."""
+    first = limited("x", "a", "5h", SHARED, at="n1")
+    claim, rules = held("both", TWO, "n1", ["d0", "d1"], [first]), policy(paying("a", 3.9), paying("b", 3.9))
+    rules["queues"][0]["budget"]["onSpent"] = "scavenge"
+    kept = remembered("2026-01-31T11:59:00Z")
+    record = {"at": "2026-01-31T11:59:00Z", "scavengers": [{"group": "default/x", "pods": ["default-x"]}]}
+    kept["data"]["record"] = msgspec.json.encode(record).decode()
+    joins = claiming("y", "b", SHARED)
+    objects = [*BASE, *NODE, first, claim, kept, joins]
+    assert bound(judged(objects, rules)) == []
+    rules["queues"][1]["budget"]["deviceHours"] = 4
+    assert bound(judged(objects, rules)) == ["y"]
+    second = limited("y", "b", "9h", SHARED, at="n1")
+    both = held("both", TWO, "n1", ["d0", "d1"], [first, second])
+    plan = judged([*BASE, *NODE, first, second, both, kept], rules)
+    assert [(one["queue"], one["rate"]) for one in plan["budgets"]["queues"]] == [("b", 2)]
+
+
 def test_when_the_payer_has_left_the_next_one_pays_and_nothing_is_paid_twice() -> None:
     """It was written down while `x` paid for the claim, and `z`, who used it too, for nothing."""
     next_one = limited("z", "a", "6h", SHARED, at="n1")

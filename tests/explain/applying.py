@@ -59,6 +59,15 @@ def with_limits(policy: Obj | None, detail: Obj) -> Obj | None:
     for one in detail.get("limits", ()):
         assert changed is not None
         (queue,) = (queue for queue in changed["queues"] if queue["name"] == one["queue"])
+        if one["limit"] == "budget":
+            unit = "deviceHours" if one["unit"] == "device-hours" else "money"
+            assert queue["budget"][unit] == one["from"] < one["to"]
+            queue["budget"][unit] = one["to"]
+            continue
+        if one["limit"] in ("borrow", "lend"):
+            assert queue[one["limit"]] == one["from"]
+            queue[one["limit"]] = one["to"]
+            continue
         about = (one["resource"], one["model"])
         (limit,) = (lim for lim in queue["limits"] if (lim["resource"], lim.get("model", "*")) == about)
         assert limit[one["limit"]] < amount(one["resource"], one["to"])

@@ -6,6 +6,7 @@ import pytest
 from maitred.explain.capacity.asked import of_queue
 from maitred.explain.capacity.capacity import capacity
 from maitred.explain.capacity.document import Capacity
+from maitred.explain.capacity.tables import capacity_lines
 from maitred.model.manifest import InputError
 from tests.explain.forecasts import gang, nodes, situation
 from tests.explain.test_forecast_queues import inside, queue
@@ -90,6 +91,71 @@ def test_one_queue_can_be_asked_about() -> None:
         of_queue(found, "top")
     with pytest.raises(InputError, match="has no queues"):
         of_queue(asked(RUNNING), "lab")
+
+
+def paid(name: str, most: float, **more: object) -> Obj:
+    return {
+        "name": name,
+        "budget": {"deviceHours": most, "period": "day"},
+        "runtime": {"default": "4h"},
+        **more,
+    }
+
+
+BUDGETS = (
+    paid("top", 40),
+    {"name": "a", "parent": "top"},
+    {**paid("b", 21), "limits": [{"resource": GPU, "cap": 5}]},
+)
+SPENDING = [
+    *nodes(2),
+    *inside("a", gang("one", 1, on="n0", ran=1, gpu=1)),
+    *inside("b", gang("now", 1, waited=2, gpu=1)),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "most"), [("a", (9, 14, "budget of top")), ("b", (4, 14, "cap of b")), ("default", (14, 14, ""))]
+)
+def test_a_gang_is_no_larger_than_what_budgets_pay_for(name: str, most: tuple[int, int, str]) -> None:
+    """It is noon: what starts now costs four hours. Whoever runs has spent one and committed three."""
+    queues = list(BUDGETS)
+    assert single(asked(SPENDING, *queues), name) == most
+    for members in (most[0], most[0] + 1):
+        plan = decide(SPENDING + inside(name, gang("new", members, gpu=1)), {"queues": queues})
+        (found,) = (one["verdict"] for one in plan["groups"] if one["group"] == "default/new")
+        assert found == ("Scheduled" if members == most[0] else "Waiting")
+
+
+def idle(found: Capacity) -> dict[tuple[str, str], int]:
+    return {(part.reason, part.detail): part.devices for one in found.idle for part in one.reasons}
+
+
+POOR = inside("a", gang("poor", 1, gpu=3))
+MANY = inside("b", gang("many", 6, gpu=1))
+HUGE = inside("c", gang("huge", 3))
+
+
+@pytest.mark.parametrize(
+    ("waiting", "told"),
+    [
+        (POOR, {("Budget", "a"): 3, ("Free", ""): 13}),
+        ([*POOR, *MANY], {("Quota", "b"): 6, ("Budget", "a"): 3, ("Free", ""): 7}),
+        ([*POOR, *HUGE], {("Budget", "a"): 3, ("Fragmented", ""): 13}),
+    ],
+)
+def test_devices_are_idle_for_the_first_blocker_of_those_who_want_them(
+    waiting: list[Obj], told: dict[tuple[str, str], int]
+) -> None:
+    found = asked([*nodes(2), *waiting], paid("a", 4), queue("b", cap=5), queue("c"))
+    assert idle(found) == told
+
+
+def test_the_limits_and_budgets_that_keep_devices_idle_are_named() -> None:
+    found = asked([*nodes(2), *POOR, *MANY], paid("a", 4), queue("b", cap=5))
+    lines = [" ".join(line.plain.split()) for line in capacity_lines(found)]
+    assert "6 Quota 1 node the limits of queue b keep back the groups that want them" in lines
+    assert "3 Budget 1 node the budget of queue a cannot pay for the groups that want them" in lines
 
 
 def test_without_queues_nothing_is_said_of_them() -> None:

@@ -110,7 +110,7 @@ def test_estimates_count_on_limits_that_are_enforced_as_on_deadlines() -> None:
 def test_estimates_say_that_nobody_enforces_a_limit() -> None:
     earliest, latest, assumptions = with_limit(None, "3h")
     assert 0 < earliest < latest <= 2.1
-    words = "1 group on nodes will end at any moment before a run-time limit that nobody enforces"
+    words = "1 group on nodes will end at any moment before a run-time limit that is not enforced"
     assert words in assumptions
 
 

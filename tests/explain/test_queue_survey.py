@@ -1,13 +1,18 @@
 """`maitred queues`: which queues it shows to whom, which rows each of them has, and how they are written."""
 
-from maitred.explain.queues.answer import BudgetState, Queues
+import msgspec
+
+from maitred.explain.queues.answer import BudgetState, LiftedGroup, Queues
 from maitred.explain.queues.survey import queues
 from maitred.explain.queues.tables import queue_lines
 from maitred.explain.redaction.situation import as_seen_by
 from maitred.explain.situation import Situation
+from maitred.model.meta import Timestamp
+from tests.decide.test_overrides import asks, cluster, kept, lifted
 from tests.explain.capacity_situations import situation_of
 from tests.oracle import builders as b
 from tests.oracle.builders import GPU, Obj
+from tests.support import policy_of, snapshot_of
 
 MODEL = "nvidia.com/gpu.product"
 POLICY: Obj = {
@@ -157,3 +162,41 @@ def test_what_is_left_of_a_budget_is_shown_below_the_tree() -> None:
         "BUDGET OF  A PERIOD                SPENT  COMMITTED  LEFT  UNTIL",
         "vision     100 device-hours a day  32     16         52    2026-02-01T00:00:00Z",
     ]
+
+
+def test_nothing_follows_the_budgets_where_there_are_no_limits() -> None:
+    policy: Obj = {
+        "queues": [{"name": "vision", "budget": {"deviceHours": 100}, "runtime": {"default": "6h"}}]
+    }
+    lines = [line.plain.rstrip() for line in queue_lines(queues(situation_of([b.node("h", gpu=8)], policy)))]
+    assert lines[-1].startswith("vision     100 device-hours a month")
+
+
+CAPPED: Obj = {"queues": [{"name": "mine", "limits": [{"resource": GPU, "cap": 2}]}]}
+
+
+def test_groups_that_an_override_lifts_are_marked_while_they_wait_and_while_they_run() -> None:
+    objects = cluster(asks("p"), asks("q"), gpu=3)
+    memory = lifted(objects, CAPPED, "p")
+    seated = cluster(asks("p", node="n"), asks("q"), gpu=3)
+    rows = []
+    for there in (objects, seated):
+        found = queues(situation_of([*there, kept(memory)], CAPPED))
+        rows.append({one.queue: one.lifted for one in found.queues})
+        assert [line.plain.rstrip() for line in queue_lines(found)][4:6] == [
+            "LIFTED PAST  GROUP      UNTIL                 BY     REASON",
+            "mine         default/p  2026-01-31T16:00:00Z  alice  the board sees it today",
+        ]
+    known = LiftedGroup("default/p", "alice", "the board sees it today", "2026-01-31T16:00:00Z")
+    assert rows == [{"mine": (known,), "default": ()}] * 2
+
+
+def test_an_override_that_is_over_or_of_an_earlier_group_or_of_others_marks_nobody() -> None:
+    objects = cluster(asks("p"), gpu=3)
+    memory = lifted(objects, CAPPED, "p")
+    later = cluster(asks("p", created="2026-01-31T13:00:00Z", node="n"), gpu=3)
+    for there, now in ((objects, "2026-01-31T16:00:00Z"), (later, "2026-01-31T14:00:00Z")):
+        policy = policy_of(CAPPED)
+        situation = Situation(snapshot_of([*there, kept(memory)]), policy, msgspec.convert(now, Timestamp))
+        assert not any(one.lifted for one in queues(situation).queues)
+    assert not any(one.lifted for one in queues(situation_of([*objects, kept(memory)], CAPPED), ()).queues)

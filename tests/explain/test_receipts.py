@@ -2,8 +2,10 @@
 
 import msgspec
 
+from maitred.decide.queues.budget_words import unpaid_words
 from maitred.explain.receipts import group_words, preemptor_words, victim_words
 from maitred.model.plan import Eviction
+from tests.controllers.owners.made import RECORD
 from tests.controllers.victims import eviction
 
 V = "default/v"
@@ -32,6 +34,18 @@ def test_a_group_is_told_how_many_of_it_leave_and_what_all_of_them_lose() -> Non
         "evicted for default/g (priority 100 > 10): 8 pods of default/v leave, 3.2 device-hours of work are"
         " lost; Job train is suspended, and maitred resumes it when it fits again"
     )
+
+
+def test_who_did_not_pay_is_told_that_and_no_priorities() -> None:
+    found = eviction("a", group=V, job="train", hours=0.4)
+    receipt = msgspec.structs.replace(found.receipt, rule=unpaid_words("team"))
+    assert group_words([msgspec.structs.replace(found, cause="Budget", receipt=receipt)]) == (
+        "evicted for default/g: it runs without paying, because the budget of queue team was spent when it"
+        " started, and leaves for any group that pays; 1 pod of default/v leaves, 0.4 device-hours of work"
+        " are lost; Job train is suspended, and maitred resumes it when it fits again"
+    )
+    line = msgspec.structs.replace(RECORD, cause="Budget").line
+    assert "ran without paying, because the budget of their queue was spent, and made room for" in line
 
 
 def test_pods_without_a_group_are_their_owners() -> None:

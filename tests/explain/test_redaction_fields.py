@@ -120,6 +120,7 @@ HIDDEN = {
     "GroupView.override",
     "GroupView.overruled",
     "GroupView.owner",
+    "GroupView.scavenges",
     "JobSpec.scheduling",
     "JobSpec.template",
     "JobStatus.completed_indexes",

@@ -82,9 +82,60 @@ def test_no_limit_is_raised_where_there_is_no_room_or_somebody_ahead_takes_it() 
     assert limits(ahead, queue("a", cap=8)) == []
 
 
-def test_what_is_guaranteed_or_not_lent_is_nobodys_to_raise() -> None:
-    assert limits(SCENE, queue("a", 5, 14, borrow="never")) == []
-    assert limits(SCENE, queue("a", cap=14), queue("b", 8, lend="never")) == []
+def changes(objects: list[Obj], *queues: Obj) -> list[str]:
+    found = [one["change"] for one in limits(objects, *queues)]
+    assert all(one.startswith("in the policy, ") for one in found)
+    return [one.removeprefix("in the policy, ") for one in found]
+
+
+BORROWS = "let queue a borrow what others leave idle (borrow: always)"
+
+
+def test_a_queue_that_never_borrows_may_borrow_or_is_guaranteed_more() -> None:
+    """It is guaranteed no more than the nodes have, and no more than its cap."""
+    guaranteed = "raise the guarantee of queue a from 5 to 13 nvidia.com/gpu"
+    shy = queue("a", 5, 14, borrow="never")
+    assert changes(SCENE, shy) == [BORROWS, guaranteed]
+    assert changes(SCENE, shy, queue("b", 4)) == [BORROWS]
+    capped = "the cap of queue a from 12 to 13 nvidia.com/gpu"
+    assert changes(SCENE, queue("a", 5, 12, borrow="never")) == [
+        f"raise {capped}, and {BORROWS}",
+        f"{guaranteed}, and {capped}",
+    ]
+
+
+def test_a_queue_that_never_lends_may_lend_or_the_other_is_guaranteed_more() -> None:
+    lends = "let queue b lend what it leaves idle (lend: always)"
+    assert changes(SCENE, queue("a", cap=14), queue("b", 8, lend="never")) == [lends]
+    assert changes(SCENE, queue("a", 5), queue("b", 4, lend="never")) == [lends]
+    guaranteed = "raise the guarantee of queue a from 5 to 13 nvidia.com/gpu"
+    scene = [*SCENE, *inside("c", gang("borrower", 1, on="n0", ran=1, gpu=3))]
+    assert changes(scene, queue("a", 5), queue("b", 3, lend="never"), queue("c")) == [lends, guaranteed]
+
+
+def test_a_budget_is_raised_to_what_the_group_needs_and_it_is_said_until_when() -> None:
+    """It is noon. Who runs has spent one and commits three, and who starts first costs sixteen."""
+    paid: Obj = {
+        "name": "a",
+        "budget": {"deviceHours": 40, "period": "day"},
+        "runtime": {"default": "4h"},
+    }
+    assert changes(SCENE, paid) == [
+        "raise the budget of queue a from 40 to 52 device-hours a day, at least until 2026-02-01T00:00:00Z"
+    ]
+    late = {**paid, "runtime": {"default": "20h"}, "budget": {"deviceHours": 150, "period": "day"}}
+    assert changes(SCENE, late) == [
+        "raise the budget of queue a from 150 to 157 device-hours a day, at least until 2026-02-01T00:00:00Z"
+    ]
+
+
+def test_a_budget_above_and_a_limit_are_raised_together() -> None:
+    top: Obj = {**queue("top", cap=12), "budget": {"deviceHours": 45, "period": "week"}}
+    below = {"name": "a", "parent": "top", "runtime": {"default": "4h"}}
+    assert changes(SCENE, top, below) == [
+        "raise the cap of queue top from 12 to 13 nvidia.com/gpu, and the budget of queue top from 45 to 52 "
+        "device-hours a week, at least until 2026-02-02T00:00:00Z"
+    ]
 
 
 def test_those_who_come_later_and_would_wait_are_named() -> None:
@@ -92,3 +143,21 @@ def test_those_who_come_later_and_would_wait_are_named() -> None:
     (remedy,) = limits([*SCENE, *later], queue("a", cap=8), queue("b"))
     assert remedy["detail"]["instead"] == ["default/later"]
     assert remedy["change"].endswith("; then default/later would wait")
+
+
+def test_large_numbers_are_written_for_people() -> None:
+    scene = [
+        *nodes(160),
+        *inside("a", gang("busy", 2, on="n0 n1", ran=1, gpu=8)),
+        *inside("a", gang("crew", 150, gpu=8)),
+    ]
+    rich = {**queue("a", cap=1100), "budget": {"deviceHours": 1500}, "runtime": {"default": "4h"}}
+    assert changes(scene, rich) == [
+        "raise the cap of queue a from 1,100 to 1,216 nvidia.com/gpu, and the budget of queue a from 1,500 "
+        "to 4,864 device-hours a month, at least until 2026-02-01T00:00:00Z"
+    ]
+    answer = why_of(scene, "default/crew", policy={"queues": [rich]})
+    assert answer.blockers[0].message.startswith(
+        "it would fit, but queue a may have 1,100 nvidia.com/gpu and has 16, and the group asks for 1,200"
+    )
+    assert answer.blockers[0].detail["asked"] == "1200"

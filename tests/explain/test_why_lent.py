@@ -41,7 +41,7 @@ def test_or_once_that_has_ended_for_certain() -> None:
 
 def test_an_end_that_nobody_enforces_is_none() -> None:
     (note,) = said(busy(), OURS, queue("theirs", runtime={"default": "90m"}), preemption={"mode": "never"})
-    assert note.endswith("has borrowed 16, and nobody says until when")
+    assert note.endswith("has borrowed 16, and no end of that is known")
 
 
 def test_what_may_be_taken_back_now_is_told_so() -> None:

@@ -79,8 +79,18 @@ def test_one_that_runs_already_and_may_not_be_made_to_leave() -> None:
 
 def test_one_that_runs_and_is_to_leave() -> None:
     running = [b.pod(f"two-{i}", gpu=8, group="two", node=f"n{i}", priority=0) for i in range(2)]
-    answer = compared([*nodes(2), *gang("one", priority=10), b.pod_group("two", 2), *running])
-    assert answer.preemption == "default/two will be evicted for it"
+    objects = [*nodes(2), *gang("one", priority=10), b.pod_group("two", 2), *running]
+    answer = compared(objects)
+    assert decisive(answer) == ("takes its places", "group")
+    assert answer.summary == (
+        "default/one comes before default/two, which leaves for it (Preemption): priority 10 is higher than 0"
+    )
+    assert answer.cause == "Preemption"
+    assert answer.preemption.startswith(
+        "default/two will be evicted for default/one (priority 10 > 0): 2 pods of default/two leave"
+    )
+    other_way = compare(situation_of(objects), "default/two", "default/one")
+    assert (decisive(other_way), other_way.summary) == (("takes its places", "other"), answer.summary)
 
 
 def test_one_that_would_not_help() -> None:

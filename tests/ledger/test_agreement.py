@@ -20,7 +20,7 @@ from maitred.ledger.records import Observation
 from maitred.ledger.register import Register
 from maitred.model.memory import CONTENT, HOME
 from maitred.model.queues import QUEUE
-from maitred.model.spending import BUDGETS, SpendingMemory
+from maitred.model.spending import BUDGETS, Scavenger, SpendingMemory
 from tests.cluster.seen import name_of
 from tests.ledger.made import BEGIN, HOUR, START
 from tests.ledger.worlds import gpu_node, member
@@ -203,6 +203,19 @@ def test_by_queue_all_that_a_row_has_is_guaranteed_borrowed_or_kept() -> None:
     assert (red.entitled_device_hours, red.borrowed_device_hours) == (2, 4)
     (row,) = (one for one in found.rows if one.name == "red")
     assert row.device_hours == red.entitled_device_hours + red.borrowed_device_hours
+
+
+def test_what_nobody_pays_for_is_used_all_the_same() -> None:
+    """The bill has it, as borrowed, and no budget pays for it."""
+    both = Both(namespace("default"), gpu_node("n"))
+    both.put(seated("free", "red", 2, 0, 0), seated("paid", "red", 1, 0, 0))
+    now = datetime.fromtimestamp(START / 1000, UTC)
+    both.put(written(SpendingMemory(now, (), (Scavenger("default/free", ("default-free",)),))))
+    both.look()
+    both.wait(3600)
+    assert both.spent["red"] == pytest.approx(1)
+    assert both.billed()["red"] == 3
+    assert (both.uses["red", "productive", False], both.uses["red", "productive", True]) == (HOUR, 2 * HOUR)
 
 
 def test_what_is_lent_is_what_is_guaranteed_and_not_free() -> None:

@@ -215,6 +215,7 @@ def test_the_first_price_that_matches_counts() -> None:
         (("priority",), "priority age name"),
         (("age", "fair-share", "name"), "age fair-share name"),
         (("name",), "age name"),
+        (("priority", "deadline"), "priority deadline age name"),
     ],
 )
 def test_the_rules_of_an_order(order: AnyOrder, rules: str) -> None:
@@ -224,8 +225,16 @@ def test_the_rules_of_an_order(order: AnyOrder, rules: str) -> None:
 @pytest.mark.parametrize(
     ("order", "told"),
     [
-        ("[]", "order: is empty; write priority, fair-share, age, name"),
-        ("[deadline]", "order[0]: 'deadline' is not one of age, fair-share, name, priority"),
+        ("[]", "order: is empty; write priority, fair-share, deadline, age, name"),
+        ("[size]", "order[0]: 'size' is not one of age, deadline, fair-share, name, priority"),
+        (
+            "[age, deadline]",
+            "order[1]: age leaves no two groups for it to tell apart; move it before age",
+        ),
+        (
+            "[deadline, fair-share]",
+            "order[1]: deadlines, which tenants write, would go before shares; move deadline behind it",
+        ),
         ("[age, age]", "order[1]: age is listed twice; remove one of the two"),
         ("[age, priority]", "order[1]: priority comes first or not at all; move it to the front"),
         ("[name, age]", "order[0]: name tells all groups apart; move it to the end"),
@@ -235,6 +244,14 @@ def test_an_order_that_contradicts_itself_is_refused(order: str, told: str) -> N
     with pytest.raises(InputError) as refused:
         read_live_policy(f"order: {order}".encode(), "p.yaml")
     assert str(refused.value) == f"p.yaml: {told}"
+
+
+def test_deadlines_come_behind_the_shares_of_queues() -> None:
+    text = b"{order: [priority, deadline], queues: [{name: a}]}"
+    with pytest.raises(InputError) as refused:
+        read_live_policy(text, "p.yaml")
+    told = "p.yaml: order[1]: deadline tells apart only groups of equal share; list fair-share before it"
+    assert str(refused.value) == told
 
 
 def test_only_an_order_with_priority_preempts_by_it() -> None:

@@ -11,7 +11,7 @@ from maitred.kube.resources import CONFIG_MAPS
 from tests.scenarios.api import Api, Json, eventually
 from tests.scenarios.faults import CrashAt
 from tests.scenarios.gangs import ONE_BY_ONE
-from tests.scenarios.healing import Whole, create_marked
+from tests.scenarios.healing import IsSuspended, Untouched, Whole, create_marked
 from tests.scenarios.objects import Job, nodes
 from tests.scenarios.server import Server
 from tests.scenarios.stage import SYSTEM_NAMESPACE, Scenario, Stage, play
@@ -28,9 +28,10 @@ class Spending:
     group an hour is committed."""
 
     hours: float
+    on_spent: str = "wait"
 
     async def run(self, keeper: PolicyKeeper) -> None:
-        budget = {"deviceHours": self.hours, "period": "month"}
+        budget = {"deviceHours": self.hours, "period": "month", "onSpent": self.on_spent}
         queues = [{"name": "mine", "budget": budget, "runtime": {"default": "1h"}}]
         policy = {"queues": queues, "devices": {"resources": ["cpu"]}}
         keeper.offer(json.dumps(policy).encode(), "the scenario")
@@ -54,6 +55,29 @@ def test_a_budget_is_spent_in_mid_day(server: Server) -> None:
         await eventually(lambda: spent_more_than_nothing(home))
 
     play(server, Scenario("a budget that is spent", nodes(6, cpu=1), (), settings=ONE_BY_ONE), act)
+
+
+def test_once_a_budget_is_spent_groups_run_until_somebody_pays(server: Server) -> None:
+    """The second group runs for nothing beside the first, which pays. When one of another queue wants its
+    places, it leaves for that, and comes back once there is room again."""
+
+    async def act(stage: Stage) -> None:
+        home = Api(stage.api.client, SYSTEM_NAMESPACE)
+        stage.start(source=lambda _: Spending(3, "scavenge"))
+        await create_marked(stage, FIRST, MINE)
+        await stage.play(Whole(FIRST))
+        await create_marked(stage, SECOND, MINE)
+        await stage.play(Whole(SECOND))
+        await eventually(lambda: unpaid(home, 2))
+        await create_marked(stage, OTHER, {})
+        await stage.play(Untouched(FIRST, (IsSuspended(SECOND), Whole(OTHER), Settle())))
+        await stage.check_laws()
+        await eventually(lambda: unpaid(home, 0))
+        await stage.play(Delete(OTHER), Gone(OTHER), Whole(SECOND))
+        await eventually(lambda: unpaid(home, 2))
+        await home.delete(CONFIG_MAPS, BUDGETS)
+
+    play(server, Scenario("a budget that lets others run", nodes(4, cpu=1), (), settings=ONE_BY_ONE), act)
 
 
 def test_killed_at_every_write_nothing_is_spent_twice(server: Server) -> None:
@@ -109,6 +133,12 @@ async def missing(home: Api) -> str:
     """The record of those who run now."""
     rates = [one["rate"] for one in (await written(home))["queues"]]
     return "" if rates == [2] else f"rates are {rates}"
+
+
+async def unpaid(home: Api, count: int) -> str:
+    """So many pods run without paying, as it is written down."""
+    found = [pod for one in (await written(home)).get("scavengers", ()) for pod in one["pods"]]
+    return "" if len(found) == count else f"{found} run without paying"
 
 
 async def spent_more_than_nothing(home: Api) -> str:

@@ -14,7 +14,7 @@ from maitred.decide.cycle import run as decide_all
 from maitred.decide.verdicts import Verdicts
 from maitred.model.manifest import InputError
 from maitred.model.policy import FairShare, Policy, Preemption
-from maitred.model.queues import PriorityRange, Queue, QueueLimit
+from maitred.model.queues import PriorityRange, Queue, QueueBudget, QueueLimit, QueueRuntime
 from maitred.model.selector import LabelSelector
 from maitred.simulate.clock import DAY, HOUR, SECOND, moment
 from maitred.simulate.jobs import SimulatedJob
@@ -96,6 +96,24 @@ def test_the_least_run_time_of_a_queue_passes_in_virtual_time() -> None:
         job("train", at=40, gpus=8, seconds=50, queue="vision"),
     ]
     assert ends(play([node("n1")], jobs, Policy(queues=queues)))["train"] == ("finished", 120.0)
+
+
+def test_what_no_budget_pays_for_runs_until_somebody_pays() -> None:
+    """The second job of the team would cost more than is left. It has run for 59 seconds when one that pays
+    comes, goes on when that has ended, and is remembered all the while."""
+    budget = QueueBudget(device_hours=4, on_spent="scavenge")
+    team = Queue("team", budget=budget, runtime=QueueRuntime(default="1h"))
+    jobs = [
+        job("paid", gpus=4, seconds=3600, queue="team"),
+        job("free", at=1, gpus=4, seconds=3000, queue="team", checkpoint=0, priority=7),
+        job("payer", at=60, gpus=4, seconds=50, queue="default"),
+    ]
+    loop = play([node("n1")], jobs, Policy(queues=(team,)))
+    assert ends(loop) == {
+        "paid": ("finished", 3600.0),
+        "free": ("finished", 3051.0),
+        "payer": ("finished", 110.0),
+    }
 
 
 def test_users_have_their_limits() -> None:

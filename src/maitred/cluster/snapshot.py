@@ -155,7 +155,7 @@ class BoundPods:
         nobody = np.full(len(node), NO_GROUP, dtype=np.int32)
         more = {"node": node, "needs": needs, "labels": labels, "group": nobody, "controller": nobody}
         more |= {"payer": payer, "fixed": np.ones(len(node), dtype=np.bool_)}
-        more["bound_at"] = np.full(len(node), UNKNOWN_TIME, dtype=np.int64)
+        more |= dict.fromkeys(("bound_at", "started"), np.full(len(node), UNKNOWN_TIME, dtype=np.int64))
         columns = []
         for name in self.__slots__:
             column = getattr(self, name)
@@ -272,6 +272,8 @@ class GroupView:
     """The id by which the state knows it."""
     account: int = NO_ACCOUNT
     """The number of the account in the book of queues, if there is one."""
+    scavenges: bool = False
+    """Its members run without paying, so that those who come join them."""
     wishes: tuple[FailureWish, ...] = ()
     """What its members ask for if hardware fails under them."""
     leaving_shapes: tuple[int, ...] = ()
@@ -281,10 +283,10 @@ class GroupView:
     override: Override | None = None
     """What lifts it past the turn and the limits of its queue in this decision."""
 
-    def on_account(self, account: int) -> "GroupView":
+    def on_account(self, account: int, scavenges: bool) -> "GroupView":
         """The same on an account. Every cycle asks it of every group, and `replace` takes twice as long."""
         values = [*_values_of(self)]
-        values[_ACCOUNT] = account
+        values[_ACCOUNT], values[_SCAVENGES] = account, scavenges
         return GroupView(*values)
 
     @property
@@ -306,7 +308,7 @@ class GroupView:
 
 
 _FIELDS = [one.name for one in fields(GroupView)]
-_ACCOUNT = _FIELDS.index("account")
+_ACCOUNT, _SCAVENGES = _FIELDS.index("account"), _FIELDS.index("scavenges")
 _values_of = attrgetter(*_FIELDS)
 
 

@@ -4,14 +4,16 @@ The fields of a `Turn` are the rules, in the order in which they are looked at. 
 turns differ decides, and `rule_between` names its rule. Answers, remedies, forecasts and simulations compare
 turns; they do not sort groups themselves.
 
-Where there are queues, two groups are compared in the queues in which their branches part: those that are
-entitled there come before those that borrow. Priority comes next, in one queue it comes first: high to low,
+Those who run without paying, because a budget is spent, come after all others. Where there are queues, two
+groups are compared in the queues in which their branches part: those that are entitled there come before
+those that borrow. Priority comes next, in one queue it comes first: high to low,
 unless the policy's order leaves it out. Within one priority come quorums, and late members of groups whose
 quorum runs already; then the surplus of groups that were seated in this cycle. Of each of these, those go
 first that somebody has lifted past the turn of their queue; then those that have waited for longer than the
 policy lets shares hold them up; then groups of several queues go
-by the share that these have, then by the measure of the policy's order if it has one, then by age. The policy
-may put age before the share, or leave the share out. Promised places are held against equals too, so within
+by the share that these have, then by their deadlines if the policy's order lists these (`deadlines.py`), then
+by the measure of the policy's order if it has one, then by age. The policy may put age before the share, or
+leave the share out. Promised places are held against equals too, so within
 one priority they are held first, and the groups that they were promised to come next. A cycle with a budget
 may not get to all groups. Those that it does not get to come first among their equals in a later cycle.
 
@@ -50,6 +52,8 @@ class QueueBranch(NamedTuple):
 class Turn(NamedTuple):
     """Turns compare in the order in which they come: those of one queue, or all of them if there are none."""
 
+    scavenges: bool
+    """Whether it asks for places that nobody who pays asks for."""
     borrows: bool
     rank: int
     claims: bool
@@ -64,6 +68,8 @@ class Turn(NamedTuple):
     elder: float
     """When it was created, where age comes before the share; else 0 for all."""
     share: float
+    deadline: float
+    """Until when it must be done, where the order goes by that and it can be; else infinity."""
     measure: float
     created: float
     key: str
@@ -75,7 +81,10 @@ class Turn(NamedTuple):
     def at(self, level: int) -> "Turn":
         """As it compares with turns of other queues, where the branches part at this level."""
         _, borrows, share = self.branches[level]
-        return Turn._make((borrows, *self[1:_SHARE], share, *self[_SHARE + 1 :]))
+        borrows = borrows and not self.scavenges
+        return Turn._make(
+            (*self[:_BORROWS], borrows, *self[_BORROWS + 1 : _SHARE], share, *self[_SHARE + 1 :])
+        )
 
     def standing(self, branches: tuple[QueueBranch, ...]) -> "Turn":
         """The same, as its queues stand by now."""
@@ -107,6 +116,11 @@ class Turn(NamedTuple):
         return self._replace(place=NOT_CUT_OFF, part=SURPLUS)
 
     @property
+    def unpaid(self) -> "Turn":
+        """When it is tried once more, after all who pay."""
+        return self._replace(scavenges=True, place=NOT_CUT_OFF)
+
+    @property
     def again(self) -> "Turn":
         """When it is tried once more, after everybody else."""
         return self._replace(part=QUORUM)
@@ -126,9 +140,10 @@ class Turn(NamedTuple):
         return tuple(value for one, value in zip(RULE_OF_FIELD, values, strict=True) if one == rule)
 
 
-_SHARE = Turn._fields.index("share")
+_BORROWS, _SHARE = Turn._fields.index("borrows"), Turn._fields.index("share")
 
 RULE_OF_FIELD: tuple[Rule, ...] = (
+    "paying",
     "entitled",
     "priority",
     "promised",
@@ -138,6 +153,7 @@ RULE_OF_FIELD: tuple[Rule, ...] = (
     "waited",
     "age",
     "fair-share",
+    "deadline",
     "measure",
     "age",
     "name",
@@ -171,23 +187,39 @@ def first_turn(
     promised: bool = False,
     lifted: bool = False,
     waited: float = math.inf,
+    deadline: float = math.inf,
     measure: float = math.inf,
     place: int = NOT_CUT_OFF,
     number: int = 0,
+    scavenges: bool = False,
 ) -> Turn:
     """When the quorum of a group has its turn, or the late members of a group whose quorum runs."""
     part = PROMISED if promised else QUORUM
     elder = created if age_first(order) else 0.0
     first = rank(priority, order)
     return Turn(
-        False, first, True, place, part, not lifted, waited, elder, 0.0, measure, created, key, number
+        scavenges=scavenges,
+        borrows=False,
+        rank=first,
+        claims=True,
+        place=place,
+        part=part,
+        in_line=not lifted,
+        waited=waited,
+        elder=elder,
+        share=0.0,
+        deadline=deadline,
+        measure=measure,
+        created=created,
+        key=key,
+        number=number,
     )
 
 
-def moving_turn(order: AnyOrder, priority: int, key: str, number: int) -> Turn:
+def moving_turn(order: AnyOrder, priority: int, key: str, number: int, scavenges: bool = False) -> Turn:
     """When pods that must leave their node get other places: they have some already, which is the best of
     reasons to have one."""
-    turn = first_turn(order, priority, 0.0, key, number=number)
+    turn = first_turn(order, priority, 0.0, key, number=number, scavenges=scavenges)
     return turn._replace(claims=False, part=MOVING)
 
 
@@ -197,8 +229,12 @@ def rules_of(policy: Policy) -> list[Rule]:
     out: list[Rule] = [] if goes_by_priority(policy.order) else ["priority"]
     if not policy.queues:
         out += ["entitled", "override"]
+    if not any(queue.budget is not None and queue.budget.on_spent == "scavenge" for queue in policy.queues):
+        out.append("paying")
     if not policy.queues or "fair-share" not in listed:
         out.append("fair-share")
+    if "deadline" not in listed:
+        out.append("deadline")
     if milliseconds(policy.fair_share.longest_wait) is None:
         out.append("waited")
     found = [rule for rule in RULES if rule not in out]

@@ -39,6 +39,8 @@ class Ask:
     """Whether they may be on devices of different models then."""
     lifted: bool = False
     """Whether an override lifts it past the limits of its own queue, and of those above."""
+    scavenges: bool = False
+    """Whether its members run without paying, while nobody who pays wants their places."""
     distinct: tuple[int, ...] = field(init=False, repr=False, compare=False)
     """The different shapes, in the order in which members have them."""
 
@@ -138,6 +140,7 @@ def ask_of(
             view.account,
             view.any_model,
             view.override is not None,
+            view.scavenges,
         )
     parts = later.parts
     return Ask(
@@ -152,6 +155,7 @@ def ask_of(
         view.account,
         view.any_model,
         view.override is not None,
+        view.scavenges,
     )
 
 
@@ -176,6 +180,7 @@ def ask_anew(view: GroupView) -> Ask:
             account=view.account,
             any_model=view.any_model,
             lifted=view.override is not None,
+            scavenges=view.scavenges,
         )
     parts = replace(parts, waiting=tuple(leaf for _, _, leaf in members), seated=())
     return Ask(
@@ -187,6 +192,7 @@ def ask_anew(view: GroupView) -> Ask:
         account=view.account,
         any_model=view.any_model,
         lifted=view.override is not None,
+        scavenges=view.scavenges,
     )
 
 

@@ -42,6 +42,8 @@ from maitred.decide.healing.deciding import SlowDecision
 from maitred.decide.healing.slow import SlowGroup, forbidding
 from maitred.decide.maintenance.movers import LeavingUnit
 from maitred.decide.preemption.promises import Promise
+from maitred.decide.queues.admission import as_scavenger
+from maitred.decide.queues.budget_words import NO_ONE_LEAVES
 from maitred.decide.queues.budgets import entered
 from maitred.decide.queues.overriding import with_overrides
 from maitred.decide.queues.turns import QueueAgenda
@@ -95,7 +97,8 @@ class _Cycle:
                 agenda.add(turn)
         movers = self.record.maintenance.served
         for number, mover in enumerate(movers):
-            agenda.add(moving_turn(self.context.policy.order, mover.priority, mover.name, number))
+            scavenges = all(ask.scavenges for _, ask in mover.asks)
+            agenda.add(moving_turn(self.context.policy.order, mover.priority, mover.name, number, scavenges))
         self._divide_budget()
         while (turn_now := agenda.next(self.trial)) is not None:
             if turn_now.part == MOVING:
@@ -126,9 +129,11 @@ class _Cycle:
             promised=bool(group.view.nominated) or self.record.keeps_room_for(group.view),
             lifted=group.view.override is not None,
             waited=self.record.waited_long(group.view),
+            deadline=self.record.urgency(group.view),
             measure=self.record.scope.measures.get(group.key, math.inf),
             place=self.budget.place(group.key),
             number=number,
+            scavenges=group.ask.scavenges,
         )
 
     def _is_held(self, group: TriedGroup) -> bool:
@@ -156,6 +161,19 @@ class _Cycle:
             self.record.note_turn(group)  # what it would have found now is what it is told
         elif self._serve(group, turn.rank) and turn.part != SURPLUS:
             agenda.add(turn.surplus)
+        elif self._goes_unpaid(group):
+            agenda.add(turn.unpaid)
+            group.turn = turn.unpaid
+
+    def _goes_unpaid(self, group: TriedGroup) -> bool:
+        """Whether no budget pays for it and it is to be tried once more, after all who pay."""
+        if group.cut or group.seated or group.promised or not group.ask.need:
+            return False
+        found = as_scavenger(self.trial, group.ask, self.context.policy)
+        if found is None:
+            return False
+        group.ask, group.too_dear = found
+        return True
 
     def _retry_those_who_wait_for_others(self) -> None:
         """A group may have had its turn before the pods whose company, or balance, it needs were seated.
@@ -219,7 +237,9 @@ class _Cycle:
             self.record.note_places(group, commit(self.trial, ask, taken))
             group.take(taken)
             return bool(group.ask.shapes) and bool(ask.need)
-        if ask.need and not group.promised:
+        if ask.scavenges:
+            group.refusal = NO_ONE_LEAVES
+        elif ask.need and not group.promised:
             self._promise(group)
         if not group.promised and self.record.held_until(group.key) is not None:
             self._hold(group)  # what it could not take yet stays kept
@@ -230,7 +250,7 @@ class _Cycle:
     def _known_by(self, group: TriedGroup) -> Hashable | None:
         """What it asks for, if others who ask for the same are known to fail as it does."""
         if self.known.as_others and group.ask.need and plain(self.record.snapshot, group.view):
-            return kin(group.view), group.ask.closed
+            return kin(group.view), group.ask.closed, group.ask.scavenges
         return None
 
     def _find(self, group: TriedGroup) -> Assignment | None:

@@ -6,7 +6,7 @@ is explained is what was decided.
 
 import math
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -16,12 +16,14 @@ import numpy as np
 from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.journal import Seated
 from maitred.cluster.nodes import Mask
+from maitred.cluster.queues.scavenging import identity
 from maitred.cluster.snapshot import GroupView, RunningMember, Snapshot
 from maitred.cluster.trial import Trial
 from maitred.decide.agenda import QueueBranch, Turn, parting, rank
 from maitred.decide.ask import Ask, Assignment, ask_anew, ask_of
 from maitred.decide.budget import Budget
 from maitred.decide.context import Context
+from maitred.decide.deadlines import NOT_DUE, goes_by_deadline, urgency
 from maitred.decide.diagnose import Ahead, Diagnosis, Grounds
 from maitred.decide.healing.deciding import SlowDecision, heal, with_replaced
 from maitred.decide.healing.slow import SlowGroup
@@ -34,6 +36,7 @@ from maitred.decide.maintenance.deciding import Maintenance
 from maitred.decide.maintenance.movers import LeavingUnit
 from maitred.decide.preemption.promises import Preemptor, Promises
 from maitred.decide.queues import budgets, past_use
+from maitred.decide.queues.affording import Overspend
 from maitred.decide.queues.overriding import settle_overrides
 from maitred.decide.queues.turns import asked, branches_of, no_share
 from maitred.decide.ranks import RankOrder
@@ -42,7 +45,7 @@ from maitred.decide.screen import Screening, screen
 from maitred.model.duration import milliseconds
 from maitred.model.plan import Blocker, Verdict
 from maitred.model.policy import Policy, preempts
-from maitred.model.spending import SETTLED_EVERY
+from maitred.model.spending import SETTLED_EVERY, Scavenger, SpendingMemory
 
 NEVER_YET = -1
 
@@ -95,6 +98,8 @@ class TriedGroup:
     """Whether one of these was cut off by the bound of steps."""
     cut: bool = False
     """Whether its namespace had used its share of the cycle's budget when it was its turn."""
+    too_dear: Overspend | None = None
+    """The budget that could not pay for it, if it is to run without paying."""
     refusal: str = ""
     """Why no pod leaves for it, if it could not be seated."""
     blockers: tuple[Blocker, ...] = ()
@@ -171,6 +176,10 @@ class TriedGroup:
         if self.is_met and self.view.group.exists:
             return "Scheduled"
         return "Preempting" if self.promised else "Waiting"
+
+    def seated_identities(self) -> Iterator[str]:
+        """What its pods that have got seats are remembered by."""
+        return (identity(self.view.uids[member], self.view.pods[member]) for member, _ in self.seated)
 
     def is_there(self, member: int) -> bool:
         """Whether it is a pod, and none that comes later."""
@@ -268,6 +277,15 @@ class CycleRecord:
         """How long room is kept for a group that has lost members, or was told to leave its nodes."""
         return self.healing.held_until.get(group) or self.maintenance.held_until.get(group)
 
+    def budgets_memory(self) -> SpendingMemory | None:
+        """With those who begin to run without paying in this cycle; None if it need not be written down."""
+        begun = [group for group in self.groups if group.ask.scavenges and group.seated]
+        if not begun:
+            return self.budgets.memory
+        return budgets.with_scavengers(
+            self.budgets.known, [Scavenger(group.key, tuple(group.seated_identities())) for group in begun]
+        )
+
     @property
     def budgets_wake_at(self) -> int | None:
         """When to look again at what queues spend: soon, also if somebody has only now got seats."""
@@ -293,7 +311,7 @@ class CycleRecord:
 
     def _new(self, view: GroupView) -> TriedGroup:
         avoided = self.healing.avoided.get(view.group.key, frozenset())
-        screening = screen(view, self.snapshot, self.context)
+        screening = screen(view, self.snapshot, self.context, self.now)
         return TriedGroup.of(view, screening, avoided, self._closed_to(view, screening))
 
     # -- slow members ----------------------------------------------------------------------------------
@@ -331,7 +349,7 @@ class CycleRecord:
 
     def _anew(self, view: GroupView, ask: Ask) -> TriedGroup:
         """A group that asks for other places than those that it has."""
-        screening = screen(view, self.snapshot, self.context)
+        screening = screen(view, self.snapshot, self.context, self.now)
         ask = replace(ask, closed=self._closed_to(view, screening))
         return TriedGroup(view, screening, ask, list(range(len(ask.shapes))))
 
@@ -378,12 +396,27 @@ class CycleRecord:
         since = min((created for _, created, _ in view.orders), default=math.inf)
         return since if since <= longest else math.inf
 
+    def urgency(self, view: GroupView) -> float:
+        """The deadline by which a group goes, if the order has deadlines; infinity for others."""
+        if not goes_by_deadline(self.context.policy.order):
+            return NOT_DUE
+        return urgency(view, self.snapshot.book, self.now.timestamp() * 1000)
+
+    @cached_property
+    def held_back_until(self) -> int | None:
+        """When the first group may start that is not to start before; in milliseconds since 1970."""
+        now = self.now.timestamp() * 1000
+        firsts = (group.view.runtime.stay.timing.not_before for group in self.groups)
+        return min((at for at in firsts if at is not None and at > now), default=None)
+
     def rank(self, group: TriedGroup) -> int:
         return rank(group.screening.rank.priority, self.context.policy.order)
 
     def outranks(self, group: TriedGroup, other: TriedGroup) -> bool:
         """Whether a group ranks higher: where the branches of their queues part, as the cluster was when the
         cycle began."""
+        if group.ask.scavenges != other.ask.scavenges:
+            return other.ask.scavenges
         mine, theirs = self._branches(group), self._branches(other)
         level = parting(mine, theirs)
         if level is not None and mine[level].borrows != theirs[level].borrows:
@@ -429,7 +462,7 @@ class CycleRecord:
         if parts is not None:
             parts = replace(parts, seated=tuple(parts.seated[place] for place in stays))
         group.view = replace(view, running=running, running_shapes=view.running_shapes[stays], parts=parts)
-        group.screening = screen(group.view, self.snapshot, self.context)
+        group.screening = screen(group.view, self.snapshot, self.context, self.now)
         group.ask = ask_of(group.view, group.ask.avoided, group.ask.closed)
 
     # -- what others read ------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from maitred.cluster.parts import Branch, Parts
 from maitred.cluster.snapshot import GroupView, Snapshot
@@ -11,7 +12,8 @@ from maitred.decide.queues.naming import queue_problems
 from maitred.model.group import TOPOLOGY_REQUIRED, TopologyRequest, stated_priority
 from maitred.model.plan import Blocker, Detail
 from maitred.model.priority import Rank, rank_of
-from maitred.model.words import counted
+from maitred.model.timing import NOT_BEFORE
+from maitred.model.words import counted, moment
 
 NAMES_SHOWN = 5
 MISSING = {"PodGroup": "podGroup", "CompositePodGroup": "compositePodGroup", "Job": "job"}
@@ -29,7 +31,7 @@ class Screening:
     """Why none of its members may be seated yet."""
 
 
-def screen(view: GroupView, snapshot: Snapshot, context: Context) -> Screening:
+def screen(view: GroupView, snapshot: Snapshot, context: Context, now: datetime) -> Screening:
     rank, problems = _rank(view, snapshot)
     problems += view.group.problems
     problems += tuple(_policy_problems(view, snapshot))
@@ -38,15 +40,20 @@ def screen(view: GroupView, snapshot: Snapshot, context: Context) -> Screening:
     problems += tuple(_level_problems(view.group.topology, context))
     if view.parts is not None:
         problems += tuple(_problems_of_parts(view.parts, context))
-    obstacles = tuple(_obstacles(view)) if not problems else ()
+    obstacles = tuple(_obstacles(view, now)) if not problems else ()
     return Screening(rank, problems, obstacles)
+
+
+def waits_for_time_alone(obstacles: Sequence[Blocker]) -> bool:
+    """Whether nothing but its own time keeps a group from being tried; also where nothing does."""
+    return all("notBefore" in one.detail for one in obstacles)
 
 
 def invalid_blocker(problem: str) -> Blocker:
     return Blocker("Request", problem, {"problem": problem})
 
 
-def _obstacles(view: GroupView) -> Iterable[Blocker]:
+def _obstacles(view: GroupView, now: datetime) -> Iterable[Blocker]:
     group, created = view.group, len(view.running) + view.succeeded + len(view.pods)
     if not group.exists:
         kind = MISSING.get(group.origin.partition(" ")[0], "owner")
@@ -71,6 +78,15 @@ def _obstacles(view: GroupView) -> Iterable[Blocker]:
             "Gated",
             f"{len(gated)} of {len(view.pods)} waiting members have scheduling gates: {', '.join(names)}",
             {"gated": len(gated), "gates": names, "pods": [pod for pod, _ in gated[:NAMES_SHOWN]]},
+        )
+    first = view.runtime.stay.timing.not_before
+    if first is not None and first > now.timestamp() * 1000:
+        at = moment(-(-first // 1000))
+        yield Blocker(
+            "Gated",
+            f"it is not to start before {at}, as its {NOT_BEFORE} says; to start it sooner, write an earlier "
+            "time there, or take it out",
+            {"notBefore": at},
         )
 
 

@@ -17,8 +17,10 @@ from maitred.cluster.snapshot import LaterMembers
 from maitred.decide.ask import Assignment
 from maitred.decide.budget import EXPLAINING
 from maitred.decide.claims import allocate_claims
+from maitred.decide.deadlines import DueDates, due_dates
 from maitred.decide.levels import shared_domains
 from maitred.decide.preemption.promises import not_before
+from maitred.decide.queues.budget_words import with_scavenging
 from maitred.decide.record import CycleRecord, Taken, TriedGroup
 from maitred.decide.screen import invalid_blocker
 from maitred.decide.volumes import choose_volumes, each_once
@@ -73,7 +75,8 @@ class Verdicts:
         verdicts = self._verdicts()
         warnings = {warning for group in groups for warning in group.view.group.warnings}
         warnings.update(filter(None, [self.record.usage.warning]))
-        warnings.update(self.record.budgets.warnings, self.record.overrides.warnings)
+        due = self._due(verdicts)
+        warnings.update(self.record.budgets.warnings, self.record.overrides.warnings, due.warnings)
         return Plan(
             binds=tuple(chain.from_iterable(self._binds(group, group.seated) for group in groups)),
             nominations=tuple(chain.from_iterable(self._binds(group, group.promised) for group in groups)),
@@ -86,21 +89,29 @@ class Verdicts:
             memory=self.record.healing.memory,
             usage=self.record.usage.memory,
             overrides=self.record.overrides.memory,
-            budgets=self.record.budgets.memory,
+            budgets=self.record.budgets_memory(),
             drains=tuple(self.record.maintenance.decisions()),
             taints=self.record.healing.taints,
             deadlines=self.record.limits.deadlines,
-            wake_at=self._wake_at(),
+            due=due.groups,
+            wake_at=self._wake_at(due),
             search_exhausted=self.exhausted,
             warnings=tuple(sorted(warnings.union(promises.warnings(), self.record.maintenance.warnings()))),
         )
 
-    def _wake_at(self) -> str | None:
+    def _due(self, verdicts: Sequence[GroupVerdict]) -> DueDates:
+        """Of those who wait."""
+        both = zip(self.record.groups, verdicts, strict=True)
+        waiting = (group.view for group, found in both if found.verdict != "Scheduled")
+        return due_dates(waiting, self.record.snapshot.book, round(self.record.now.timestamp() * 1000))
+
+    def _wake_at(self, due: DueDates) -> str | None:
         healing, promises = self.record.healing.wake_at, self.record.promises.wake_at
         seated = (group.ask.account for group in self.record.groups if group.seated)
         limits = self.record.limits.wake_at(seated)
         memories = (self.record.usage.wake_at, self.record.budgets_wake_at, self.record.overrides.wake_at)
-        others = (promises, self.record.maintenance.wake_at, *memories, limits)
+        may_start = (self.record.held_back_until, due.wake_at)
+        others = (promises, self.record.maintenance.wake_at, *memories, limits, *may_start)
         times = [one for one in others if one is not None]
         times += [] if healing is None else [round(healing.timestamp() * 1000)]
         return not_before(min(times)) if times else None
@@ -195,7 +206,7 @@ class Verdicts:
     def of(self, group: TriedGroup, taken: Sequence[Taken], explained: bool) -> GroupVerdict:
         """`taken` is what others have got in the cycle; `explained`: with what is in the way."""
         bare, view = self._bare(group), group.view
-        screening, budget = group.screening, self.record.budget
+        record, screening, budget = self.record, group.screening, self.record.budget
         verdict, blockers = bare.verdict, bare.blockers
         if screening.problems:
             blockers = tuple(map(invalid_blocker, screening.problems))
@@ -216,10 +227,10 @@ class Verdicts:
             blockers = with_kept_room(blockers, self._kept_room)
         if view.later is not None and not group.blocked:
             blockers = with_later(blockers, view.later, view.owned_by)
+        if verdict == "Waiting" and group.ask.scavenges:
+            blockers = with_scavenging(blockers, record.snapshot, record.context.policy, group.too_dear)
         if verdict in ("Waiting", "Preempting") and not view.running:
             blockers = with_deadline(blockers, view.runtime)
-        if verdict == bare.verdict and not blockers:
-            return bare
         return msgspec.structs.replace(bare, verdict=verdict, blockers=blockers)
 
     def _bare(self, group: TriedGroup) -> GroupVerdict:

@@ -27,7 +27,13 @@ def policy_findings(policy: Policy, snapshot: Snapshot) -> tuple[str, ...]:
         *_idle_caps(terms, hardware),
         *_closed_queues(terms, snapshot),
         *_rights_to_nothing(terms),
+        *_unpaid_for_ever(policy),
     )
+
+
+def too_much_guaranteed(policy: Policy, snapshot: Snapshot) -> bool:
+    """Whether healthy nodes have less of something than is guaranteed."""
+    return any(_too_much_guaranteed(terms_of(policy.queues), _Hardware(policy, snapshot)))
 
 
 class _Hardware:
@@ -126,6 +132,18 @@ def _closed_queues(terms: Sequence[Terms], snapshot: Snapshot) -> Iterator[str]:
             yield (
                 f"queues[{one.position}].namespaces: no namespace matches, so nobody can use"
                 f" {one.queue.name}; change the selector, or label a namespace"
+            )
+
+
+def _unpaid_for_ever(policy: Policy) -> Iterator[str]:
+    """Groups that run without paying, and that nobody may evict."""
+    for position, queue in enumerate(policy.queues):
+        lets = queue.budget is not None and queue.budget.on_spent == "scavenge"
+        if lets and policy.preemption.mode == "never":
+            yield (
+                f"queues[{position}].budget.onSpent: groups of {queue.name} that run without paying keep"
+                " their places from groups that pay, because preemption.mode is never; set it to priority,"
+                " or onSpent to wait"
             )
 
 

@@ -58,7 +58,7 @@ def _sentence(evictions: Sequence[Eviction], parts: Sequence[str], reader: Audie
     if first.cause == MAINTENANCE:
         return f"evicted for maintenance, {first.receipt.rule}: {'; '.join([*parts, *beyond])}"
     preemptor = reader.group(first.preemptor)
-    if first.cause == "Reclaim":
+    if first.cause in ("Reclaim", "Budget"):
         return f"evicted for {preemptor}: {'; '.join([first.receipt.rule, *parts, *beyond])}"
     head = f"evicted for {preemptor} (priority {first.receipt.preemptor_priority} > {lower})"
     return f"{head}: {'; '.join([*parts, *beyond])}"

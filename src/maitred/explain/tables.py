@@ -146,9 +146,11 @@ def seats(plan: Plan, width: int | None) -> Iterator[Text]:
     """Where members go, and who makes room for them at what cost, group by group."""
     sections = (
         ("Binds", seat_rows(plan.binds)),
+        ("Without paying", unpaid_rows(plan)),
         ("Nominations", seat_rows(plan.nominations)),
         ("Evictions", evicted(plan.evictions)),
         ("Deadlines of Jobs", deadline_rows(plan)),
+        ("Too late for their deadlines", late_rows(plan)),
         ("Healing", healing_rows(plan)),
         ("Room kept for pods that come later", kept_rows(plan.holds)),
         ("Kept free for repairs", spare_rows(plan.holds)),
@@ -160,6 +162,15 @@ def seats(plan: Plan, width: int | None) -> Iterator[Text]:
             yield from aligned(rows, width)
 
 
+def unpaid_rows(plan: Plan) -> Iterator[Sequence[Cell]]:
+    """Groups that begin to run for nothing, or get more members that do."""
+    free = () if plan.budgets is None else plan.budgets.scavengers
+    bound = {bind.group for bind in plan.binds}
+    for one in free:
+        if one.group in bound:
+            yield "", one.group, "no budget pays for it: any group that pays may evict it at any time"
+
+
 def deadline_rows(plan: Plan) -> Iterator[Sequence[Cell]]:
     for one in plan.deadlines:
         whose = one.said if "/" in one.said else f"queue {one.said}"
@@ -169,6 +180,13 @@ def deadline_rows(plan: Plan) -> Iterator[Sequence[Cell]]:
             one.job,
             words if one.seconds is not None else "has none any more: it waits for places again",
         )
+
+
+def late_rows(plan: Plan) -> Iterator[Sequence[Cell]]:
+    for one in plan.due:
+        if one.at_risk:
+            start = "" if one.latest_start is None else f", so it had to start by {one.latest_start}"
+            yield "", one.group, f"must be done by {one.deadline}{start}"
 
 
 def seat_rows(binds: Iterable[Bind]) -> Iterator[Sequence[Cell]]:
@@ -238,6 +256,8 @@ def ranks(evictions: Sequence[Eviction]) -> str:
         return "for maintenance"
     if any(eviction.cause == "Reclaim" for eviction in evictions):
         return "places that were lent to its queue" if len(evictions) == 1 else "places that were lent"
+    if any(eviction.cause == "Budget" for eviction in evictions):
+        return "places for which nobody paid"
     lower = sorted({eviction.receipt.priority for eviction in evictions})
     higher = evictions[0].receipt.preemptor_priority
     if len(lower) == 1:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import secrets
+from hashlib import sha256
 
 from maitred.explain.tenant_words import told_in
 from maitred.kube import bodies
@@ -33,10 +34,17 @@ class Events:
         self._instance = instance[:LONGEST_INSTANCE]
 
     async def record(
-        self, regarding: Regarding, reason: str, note: str, action: str, type: EventType = "Normal"
+        self,
+        regarding: Regarding,
+        reason: str,
+        note: str,
+        action: str,
+        type: EventType = "Normal",
+        once: str = "",
     ) -> bool:
         """`reason` and `action` are one word each: `Unschedulable`, `Scheduling`. The note is read by all who
-        may read the namespace of the object, and names nothing of any other.
+        may read the namespace of the object, and names nothing of any other. `once`: what is told as the same
+        is told only once, whoever leads, as long as the server keeps Events.
 
         False if it was not sent and may be sent again later.
         """
@@ -44,7 +52,7 @@ class Events:
         written = bodies.Event(
             api_version=EVENTS.api_version,
             kind=EVENTS.kind,
-            metadata=bodies.WrittenMeta(name=event_name(regarding.name), namespace=namespace),
+            metadata=bodies.WrittenMeta(name=event_name(regarding.name, once), namespace=namespace),
             event_time=bodies.micro_time(bodies.wall_clock()),
             regarding=regarding,
             type=type,
@@ -60,6 +68,8 @@ class Events:
         except NotLeading:
             return True
         except KubeError as error:
+            if once and isinstance(error, ApiError) and error.is_conflict:
+                return True
             log.debug("event %s about %s %s not written: %s", reason, regarding.kind, regarding.name, error)
             if not is_of_no_use(error):
                 self.failed += 1
@@ -96,9 +106,9 @@ def is_of_no_use(error: KubeError) -> bool:
     return error.is_gone or (error.status == 403 and "being terminated" in error.message)
 
 
-def event_name(name: str) -> str:
+def event_name(name: str, once: str = "") -> str:
     """`<object>.<hex>`, as others name theirs; a long name gives way to the part that makes it unique."""
-    unique = secrets.token_hex(8)
+    unique = sha256(once.encode()).hexdigest()[:16] if once else secrets.token_hex(8)
     kept = name[: LONGEST_NAME - len(unique) - 1].rstrip("-.")
     return f"{kept}.{unique}"
 

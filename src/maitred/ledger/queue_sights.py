@@ -20,7 +20,7 @@ class QueueSight:
     queues: Mapping[str, str] = field(default_factory=dict)
     """Of holders, and of groups that wait: places may be kept for them."""
     borrowed: frozenset[str] = frozenset()
-    """Holders beyond the guarantee of their own queue."""
+    """Holders beyond the guarantee of their own queue, and those who do not pay."""
     staying: frozenset[str] = frozenset()
     """Holders of whom not all are leaving."""
     lent: Mapping[str, int] = field(default_factory=dict)
@@ -49,7 +49,7 @@ def seen_in_queues(pods: Mapping[str, int], sight: Observation) -> QueueSight:
     stands = (standings.queue != NO_QUEUE) & ~standings.evictable.leaving & ~snapshot.bound.terminating
     return QueueSight(
         queues_of(pods, snapshot, book),
-        frozenset(holders(snapshot, borrowed_pods(standings))),
+        frozenset(holders(snapshot, np.union1d(borrowed_pods(standings), np.flatnonzero(book.scavenges)))),
         frozenset(holders(snapshot, np.flatnonzero(stands))),
         lent_devices(book),
         book,

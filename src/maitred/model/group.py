@@ -18,6 +18,7 @@ from maitred.model.priority import BUILT_IN, PriorityClass
 from maitred.model.protection import PROTECTION_MARKS, UNPROTECTED, Protection, protection_of
 from maitred.model.queues import DEVICE_MODELS, QUEUE, USER
 from maitred.model.runtime import EXPECTED_RUNTIME, MAX_RUNTIME, NOT_SAID, Runtime, runtime_of
+from maitred.model.timing import TIMING_MARKS
 
 MARK_PREFIX = "maitred.dev/"
 GROUP = "maitred.dev/group"
@@ -216,7 +217,7 @@ class Marks(Lean, frozen=True):
 TOPOLOGY_MARKS = (TOPOLOGY_REQUIRED, TOPOLOGY_PREFERRED, SLICE_SIZE, SLICE_TOPOLOGY)
 MARKS = (
     *(GROUP, MIN_COUNT, GANG, *TOPOLOGY_MARKS, *PROTECTION_MARKS, EXPECTED_RUNTIME, ON_FAILURE),
-    *(QUEUE, USER, DEVICE_MODELS, MAX_RUNTIME),
+    *(QUEUE, USER, DEVICE_MODELS, MAX_RUNTIME, *TIMING_MARKS),
 )
 """Labels and annotations of ours that mean something."""
 NO_MARKS = Marks()

@@ -58,8 +58,11 @@ class Override(Lean, frozen=True, omit_defaults=False):
 
     def is_of(self, source: tuple[str, str, str], created: float) -> bool:
         """Whether it is about this very group. `created` in seconds since 1970, infinity if not known."""
-        last = after(max(self.granted, self.created), TICK).timestamp()
-        return self.source == source and (created <= last or not isfinite(created))
+        return self.source == source and (self.is_as_old_as(created) or not isfinite(created))
+
+    def is_as_old_as(self, created: float) -> bool:
+        """Whether something was there already when the group was lifted."""
+        return created <= after(max(self.granted, self.created), TICK).timestamp()
 
     def excess(self, asks: Mapping[str, int], counted: Iterable[str]) -> str:
         """What it asks for by now beyond what was lifted, of the resources that count; empty if nothing."""

@@ -90,9 +90,9 @@ class Receipt(Record, frozen=True):
     """Who has lifted the group that it leaves for past the turn and the limits of its queue, if anybody."""
 
 
-EvictionCause = Literal["Preemption", "Reclaim", "Maintenance"]
-"""`Preemption`: for a higher priority. `Reclaim`: what they have was lent to their queue. `Maintenance`: they
-are on nodes that are drained."""
+EvictionCause = Literal["Preemption", "Reclaim", "Budget", "Maintenance"]
+"""`Preemption`: for a higher priority. `Reclaim`: what they have was lent to their queue. `Budget`: they ran
+without paying, and the group pays. `Maintenance`: they are on nodes that are drained."""
 
 
 class Eviction(Record, frozen=True):
@@ -204,6 +204,21 @@ class DrainDecision(Record, frozen=True):
     """What is to be remembered with the request from now on; None if nothing of that has changed."""
 
 
+class DueGroup(Record, frozen=True):
+    """A group that waits, and must be done by a time."""
+
+    group: str
+    deadline: str
+    runs_for: str | None
+    """How long it takes; null if nobody says."""
+    said: str
+    """By whose word: the mark that says it, or the queue that gives it a limit."""
+    latest_start: str | None
+    """When it must have started to be done in time; null if it is not known how long it takes."""
+    at_risk: bool
+    """It cannot be done in time any more, even if it starts as soon as it may."""
+
+
 class JobDeadline(Record, frozen=True):
     """The `activeDeadlineSeconds` that a Job is to have, so that its group ends with its run-time limit."""
 
@@ -301,6 +316,8 @@ class Plan(Record, frozen=True):
     drains: tuple[DrainDecision, ...] = ()
     deadlines: tuple[JobDeadline, ...] = ()
     """Of Jobs whose groups run in queues that enforce limits: those that must change."""
+    due: tuple[DueGroup, ...] = ()
+    """Groups that wait and have deadlines of their own."""
     wake_at: str | None = None
     search_exhausted: bool = False
     warnings: tuple[str, ...] = ()

@@ -188,11 +188,12 @@ class FairShare(Setting, frozen=True):
 
 
 Order = Literal["priority", "fifo", "shortest", "shortest-remaining", "shortest-service", "least-attained"]
-OrderRule = Literal["priority", "fair-share", "age", "name"]
+OrderRule = Literal["priority", "fair-share", "deadline", "age", "name"]
 """What a policy may list as its order."""
 LAST_RULES: tuple[OrderRule, ...] = ("age", "name")
 AnyOrder = Order | tuple[OrderRule, ...]
 Rule = Literal[
+    "paying",
     "entitled",
     "priority",
     "rotation",
@@ -200,6 +201,7 @@ Rule = Literal[
     "override",
     "waited",
     "fair-share",
+    "deadline",
     "measure",
     "age",
     "name",

@@ -4,10 +4,10 @@ Who asks for protection in words that cannot be read is protected: no pod is evi
 """
 
 from collections.abc import Callable
-from datetime import datetime
 
 from maitred.model.duration import FORM, milliseconds
 from maitred.model.meta import Lean, ObjectMeta, own_mark
+from maitred.model.times import MOMENT_FORM, moment_in
 
 LAST_CHECKPOINT = "maitred.dev/last-checkpoint"
 CHECKPOINT_INTERVAL = "maitred.dev/checkpoint-interval"
@@ -74,19 +74,8 @@ def _differ(metadata: ObjectMeta, key: str) -> bool:
     return label is not None and annotation is not None and label != annotation
 
 
-def _moment(text: str) -> int | None:
-    """RFC 3339, which is stricter than what the library reads: a date, a time and a zone."""
-    if "T" not in text.upper():
-        return None
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return None if found.tzinfo is None else round(found.timestamp() * 1000)
-
-
 READERS: dict[str, Callable[[str], int | None]] = {
-    LAST_CHECKPOINT: _moment,
+    LAST_CHECKPOINT: moment_in,
     CHECKPOINT_INTERVAL: lambda text: milliseconds(text) or None,
     MIN_RUNTIME: milliseconds,
     NON_PREEMPTIBLE: {"true": 1, "false": 0}.get,
@@ -99,7 +88,7 @@ FIELDS = {
 }
 """Of a Protection, by the marks that they come from."""
 FORMS = {
-    LAST_CHECKPOINT: "a time such as 2026-03-01T12:00:00Z",
+    LAST_CHECKPOINT: MOMENT_FORM,
     CHECKPOINT_INTERVAL: f"{FORM}, and longer than 0",
     MIN_RUNTIME: FORM,
     NON_PREEMPTIBLE: "true or false",

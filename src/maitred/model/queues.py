@@ -52,6 +52,9 @@ class QueueBudget(Setting, frozen=True):
     """Of the calendar, in UTC."""
     warn_at: tuple[float, ...] = (0.8,)
     """Shares of it: once so much is spent or committed, Plans warn."""
+    on_spent: Literal["wait", "scavenge"] = "wait"
+    """What becomes of groups that it cannot pay for: they wait, or they run while nobody who pays wants what
+    they have."""
 
     @property
     def amount(self) -> float:

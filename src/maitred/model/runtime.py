@@ -23,6 +23,7 @@ import msgspec
 from maitred.model.duration import FORM, LONGEST, milliseconds
 from maitred.model.job import JOB_CONTROLLER, SYSTEM_NAMESPACES, Job
 from maitred.model.meta import CUT_TO, Lean, MarkSaid, ObjectMeta, own_mark
+from maitred.model.timing import UNTIMED, WantedTimes, common_timing, timing_of
 
 EXPECTED_RUNTIME, MAX_RUNTIME = "maitred.dev/expected-runtime", "maitred.dev/max-runtime"
 KUEUE_LIMIT, SLINKY_LIMIT = "kueue.x-k8s.io/max-exec-time-seconds", "slurmjob.slinky.slurm.net/timelimit"
@@ -51,6 +52,7 @@ class Stay(Lean, frozen=True):
     """The deadline of its Job could be set so that the group ends with its limit."""
     unread: str = ""
     """A limit that cannot be read: which, and what is wrong with it."""
+    timing: WantedTimes = UNTIMED
 
 
 NO_STAY = Stay()
@@ -78,6 +80,7 @@ class Runtime(Lean, frozen=True):
             found.append(f"{what}; so it is not known when it ends")
         if self.stay.unread:
             found.append(f"{self.stay.unread}; so it counts for nothing")
+        found += [f"{unread}; so it counts for nothing" for unread in self.stay.timing.unread]
         return tuple(found)
 
 
@@ -178,12 +181,19 @@ def common_stay(stays: Collection[Stay]) -> Stay:
         min((one.deadline for one in every if one.deadline is not None), default=None),
         all(one.endable for one in every),
         next((one.unread for one in every if one.unread), ""),
+        common_timing({one.timing for one in every}),
     )
 
 
-def stay_of(marks: Sequence[Sequence[MarkSaid]], job: Job | None, one_gang: bool) -> Stay:
+def stay_of(
+    marks: Sequence[Sequence[MarkSaid]],
+    job: Job | None,
+    one_gang: bool,
+    times: Sequence[Sequence[MarkSaid]] = (),
+) -> Stay:
     """`marks`: the limits that each place asks for, the nearest to the pod first. `one_gang`: whether the
-    group takes all pods of its Job at once. A limit that cannot be read is passed over."""
+    group takes all pods of its Job at once. A limit that cannot be read is passed over. `times`: what each
+    place says of when it must be done, and of when it may start."""
     asked, key, unread = None, "", ""
     for one in (one for place in marks for one in place):
         asked = limit_in(one)
@@ -193,9 +203,10 @@ def stay_of(marks: Sequence[Sequence[MarkSaid]], job: Job | None, one_gang: bool
         unread = unread or f"{one.key}: {one.value[:CUT_TO]!r} is not {form_of(one.key)}, and longer than 0"
     deadline = None if job is None else deadline_of(job)
     endable = job is not None and can_be_ended(job, one_gang)
-    if asked is None and deadline is None and not endable and not unread:
+    timing = timing_of(times)
+    if asked is None and deadline is None and not endable and not unread and timing is UNTIMED:
         return NO_STAY
-    return Stay(asked, key, deadline, endable, unread)
+    return Stay(asked, key, deadline, endable, unread, timing)
 
 
 def limit_in(said: MarkSaid) -> int | None:

@@ -43,10 +43,21 @@ class QueueSpending(Lean, frozen=True, omit_defaults=False):
     """and what of `spent` that had cost, for as long as anything has stood idle for them."""
 
 
+class Scavenger(Lean, frozen=True, omit_defaults=False):
+    """A group that runs without paying, because a budget was spent when it started."""
+
+    group: Name
+    """As it is decided."""
+    pods: tuple[Name, ...]
+    """The UIDs of its pods; where there is none, as in a manifest, their `namespace/name`."""
+
+
 class SpendingMemory(Lean, frozen=True, omit_defaults=False):
     at: Timestamp | None = None
     """When it was written down; None if it never was."""
     queues: tuple[QueueSpending, ...] = ()
+    scavengers: tuple[Scavenger, ...] = ()
+    """Whoever runs and is not among these pays."""
 
     def __str__(self) -> str:
         return msgspec.json.encode(self).decode()

@@ -48,8 +48,9 @@ class Suspension(Lean, frozen=True, omit_defaults=False):
     workload_uid: Name = ""
     pod_group: Name = ""
     """The PodGroup that they named, which a Job controller adds and the template does not tell."""
-    cause: Literal["Preemption", "Reclaim", "Healing", "Maintenance"] = "Preemption"
-    """`Reclaim`: what they had was lent to their queue, and taken back. `Healing`: hardware failed under its
+    cause: Literal["Preemption", "Reclaim", "Budget", "Healing", "Maintenance"] = "Preemption"
+    """`Reclaim`: what they had was lent to their queue, and taken back. `Budget`: they ran without paying,
+    because a budget was spent. `Healing`: hardware failed under its
     pods, and all of them start anew together. `Maintenance`: they left nodes that are drained."""
     scheduler_name: Name = DEFAULT_SCHEDULER
     """Who will seat them when they are back."""
@@ -86,6 +87,11 @@ class Suspension(Lean, frozen=True, omit_defaults=False):
             return (
                 f"{how} by {self.by} at {at}: {pods} had room that was lent to their queue, and gave it "
                 f"back to {group}; {after}"
+            )
+        if self.cause == "Budget":
+            return (
+                f"{how} by {self.by} at {at}: {pods} ran without paying, because the budget of their queue "
+                f"was spent, and made room for {group}, which pays; {after}"
             )
         return (
             f"{how} by {self.by} at {at}: {pods} of priority {self.priority} made room for {group} of "

@@ -25,7 +25,7 @@ SHOWN = 4
 LOST = tuple(NOT_READY.values())
 LATE = 60_000
 """Thousandths of a second after which a pod that should be gone is not waited for any more."""
-PREEMPTION, RECLAIM = "Preemption", "Reclaim"
+PREEMPTION, RECLAIM, BUDGET = "Preemption", "Reclaim", "Budget"
 LAWS = {
     1: "No overcommit",
     2: "No split gang",
@@ -269,7 +269,7 @@ class Case:
     def _evicted_for(self) -> dict[str, list[Eviction]]:
         found: dict[str, list[Eviction]] = {}
         for eviction in self.evictions:
-            if eviction.cause in (PREEMPTION, RECLAIM):
+            if eviction.cause in (PREEMPTION, RECLAIM, BUDGET):
                 found.setdefault(eviction.preemptor, []).append(eviction)
         return found
 
@@ -295,11 +295,17 @@ def seniority(group: Group) -> tuple[float, float, str]:
     return -rank(group), min(group.since, default=float("inf")), group.key
 
 
+def in_line(group: Group) -> tuple[float, float, float, str]:
+    """The same where the order may have deadlines, which come before age."""
+    first, age, name = seniority(group)
+    return first, group.due_by, age, name
+
+
 def rank(group: Group) -> float:
     return float("-inf") if group.rank is None else group.rank
 
 
-def turn(group: Group) -> tuple[float, bool, float, str]:
-    """When a group is decided: by rank, nominated ones first, then by age and name."""
-    first, age, name = seniority(group)
-    return first, not any(pod.nominated for pod in group.pending), age, name
+def turn(group: Group) -> tuple[float, bool, float, float, str]:
+    """When a group is decided: by rank, nominated ones first, then by deadline, age and name."""
+    first, due, age, name = in_line(group)
+    return first, not any(pod.nominated for pod in group.pending), due, age, name

@@ -1,7 +1,7 @@
 """Devices that pods have by claims, as limits of queues count them: docs/design/queues.md, a second time."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import cached_property
 
@@ -127,18 +127,18 @@ class ClaimedDevices:
                 found.setdefault(claim_key(self._cluster, pod, use), []).append(pod)
         return found
 
-    def first(self, key: str) -> Pod | None:
-        """On a node, of those that a claim was reserved for."""
+    def first(self, key: str, besides: Collection[str] = ()) -> Pod | None:
+        """On a node, of those that a claim was reserved for; but for some pods."""
         claim = self._cluster.device_objects["ResourceClaim"].get(key)
         namespace, pods = key.partition("/")[0], self._cluster.pods
         for _, resource, name, _ in [] if claim is None else consumers(claim.doc("status")):
             if resource == "pods":
                 known = pods.get(f"{namespace}/{name}")
-                if known is not None and known.holds:
+                if known is not None and known.holds and known.key not in besides:
                     return known
             else:
                 members = [p for p in pods.values() if (p.namespace, p.group_name) == (namespace, name)]
-                if there := [pod for pod in members if pod.holds]:
+                if there := [pod for pod in members if pod.holds and pod.key not in besides]:
                     return min(there, key=lambda pod: pod.key)
         return None
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from .allowances import heeded, marks_of
-from .case import PREEMPTION, RECLAIM, Breach, Case, Eviction, breach
+from .case import BUDGET, PREEMPTION, RECLAIM, Breach, Case, Eviction, breach
 from .groups import Group
 from .impossible import stays
 from .priorities import standing
@@ -11,6 +11,7 @@ from .protection import shield
 from .times import thousandths
 from .units import house, sacrifices
 
+MADE_ROOM = (PREEMPTION, RECLAIM, BUDGET)
 NOT_HEEDED = "does not count"
 
 
@@ -21,7 +22,7 @@ def judge_evictions(case: Case) -> Iterator[Breach]:
             yield breach(4, eviction.pod.key, "evicted without a cause")
         if not eviction.receipt.raw:
             yield breach(4, eviction.pod.key, "evicted without a receipt")
-        if eviction.cause in (PREEMPTION, RECLAIM):
+        if eviction.cause in MADE_ROOM:
             for fault in _faults(case, eviction, protected):
                 yield breach(4, eviction.pod.key, fault)
     yield from _judge_units(case)
@@ -48,8 +49,9 @@ def _faults(case: Case, eviction: Eviction, protected: set[str]) -> Iterator[str
         yield "evicted, but it belongs to its node"
     if rules.own_only and pod.scheduler not in {member.scheduler for member in group.pending}:
         yield f"evicted for {group.key}, but it belongs to the scheduler {pod.scheduler}"
-    if eviction.cause == RECLAIM:
-        # Neither priorities nor marks keep what is borrowed; rights.py judges whether it is.
+    if eviction.cause in (RECLAIM, BUDGET):
+        # Neither priorities nor marks keep what is borrowed or not paid for; rights.py and scavengers.py
+        # judge whether it is.
         if not case.policy.rights:
             yield f"reclaimed for {group.key}, but the policy has no queues"
         return
@@ -84,7 +86,7 @@ def _judge_units(case: Case) -> Iterator[Breach]:
             if unit.left:
                 stay = ", ".join(pod.key for pod in unit.left)
                 yield breach(4, unit.name, f"is evicted as a whole, but {stay} would stay")
-    others = [eviction.pod for eviction in case.evictions if eviction.cause not in (PREEMPTION, RECLAIM)]
+    others = [eviction.pod for eviction in case.evictions if eviction.cause not in MADE_ROOM]
     gone = {eviction.pod.key for eviction in case.evictions}
     for group in {id(group): group for pod in others if (group := case.leaf_of[pod.key]).atomic}.values():
         kin = [

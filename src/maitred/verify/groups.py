@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from math import inf
 
 from .fields import Doc
 from .objects import Cluster
@@ -51,6 +52,12 @@ class Group:
     """Members that succeeded and whose pods are gone."""
     since: list[float] = field(default_factory=list)
     """When its members were created, its PodGroup, and the owners of its members."""
+    held_back: str = ""
+    """Why it may not start yet, by its own word; empty if it may."""
+    due_by: float = inf
+    """The deadline that it goes by among its equals, as far as that is known."""
+    may_be_early: bool = False
+    """It says so, and nobody says what time it is."""
 
     @property
     def size(self) -> int:
@@ -119,6 +126,11 @@ class Group:
     def gated(self) -> int:
         return sum(bool(pod.gates) for pod in self.pending)
 
+    @property
+    def barred(self) -> str:
+        """Why none of its members may be seated yet, though nothing is missing."""
+        return f"{self.gated} are gated" if self.gated else self.held_back
+
     def slice_of(self, pod: Pod) -> int:
         """The slice of a member: by index where all members have one in the same Job, else by place in member
         order.
@@ -144,11 +156,15 @@ def parent_of(key: str, spec: Doc) -> str:
 
 def ancestors(cluster: Cluster, group: Group) -> dict[str, Doc]:
     """The composites above a group, nearest first, as far as they exist."""
-    found: dict[str, Doc] = {}
-    key = group.parent
+    return {key: cluster.composites[key].doc("spec") for key in chain_above(cluster, group.parent)}
+
+
+def chain_above(cluster: Cluster, key: str) -> list[str]:
+    """A composite and those above it, as far as they exist."""
+    found: list[str] = []
     while key in cluster.composites and key not in found:
-        found[key] = cluster.composites[key].doc("spec")
-        key = parent_of(key, found[key])
+        found.append(key)
+        key = parent_of(key, cluster.composites[key].doc("spec"))
     return found
 
 

@@ -196,8 +196,8 @@ def judge_constraints(case: Case) -> Iterator[Breach]:
             yield breach(3, pod.key, f"bound to {node.name}, which the policy does not manage")
     for group in case.groups:
         bound = case.bound(group)
-        if bound and group.gated:
-            yield breach(3, group.key, f"{len(bound)} members are bound, but {group.gated} are gated")
+        if bound and group.barred:
+            yield breach(3, group.key, f"{len(bound)} members are bound, but {group.barred}")
         if bound:
             broken = rule_of(group, case.staying(group), bound)
             if broken is not None:

@@ -182,7 +182,7 @@ def _waiting_ahead(case: Case, group: Group) -> list[Pod]:
     """Members of higher rank that the Plan leaves waiting: late ones, surplus, quorums without victims."""
     seated = {pod.key for pod, _ in (*case.binds, *case.nominations)}
     others = [other for other in case.groups if case.allowed(other) and _lesser(group, other)]
-    free = [other for other in others if not other.problems and not other.gated and not other.missing]
+    free = [other for other in others if not other.problems and not other.barred and not other.missing]
     return [pod for other in free for pod in other.pending if pod.key not in seated]
 
 

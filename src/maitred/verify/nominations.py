@@ -30,8 +30,8 @@ def _faults(case: Case, group: Group) -> Iterator[str]:
     nominated = case.nominated(group)
     if group.problems:
         yield f"but it is invalid: {group.problems[0]}"
-    if group.gated:
-        yield f"but {group.gated} members are gated"
+    if group.barred:
+        yield f"but {group.barred}"
     if group.needed is not None and not _enough(group, {pod.key for pod, _ in nominated}):
         yield f"{len(nominated)} members nominated, {group.needed} needed"
     broken = rule_of(group, case.staying(group), nominated)
@@ -56,7 +56,7 @@ def _broken(case: Case, group: Group) -> bool:
     who sits where changes what works.
     """
     seats, managed = promised(case, group.pending), case.policy.managed
-    if case.bound(group) or group.gated or case.invalid(group) or len(seats) != group.needed:
+    if case.bound(group) or group.barred or case.invalid(group) or len(seats) != group.needed:
         return False
     if case.links.of(group) is not None or case.links.is_unclear(group) or group in case.healed:
         return False  # it needs room for others, too, or for more of its own

@@ -234,6 +234,10 @@ def _judge_members(measure: Measure, detail: Doc) -> Iterator[str]:
 
 
 def _judge_gated(measure: Measure, detail: Doc) -> Iterator[str]:
+    if detail.given("notBefore"):
+        if not measure.group.held_back and not measure.case.is_hour_missing:
+            yield f"it may start before {detail.raw.get('notBefore')}"
+        return
     gated = measure.group.gated
     if detail.raw.get("gated") != gated or not gated:
         yield f"gated is {detail.raw.get('gated')}, should be {gated}"

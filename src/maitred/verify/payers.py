@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from .conventions import BY_TITLE
 from .fields import Doc
+from .groups import chain_above, parent_of
 from .membership import owners_of
 from .objects import Cluster
 from .owners import meta_marks
@@ -25,6 +26,8 @@ FOREIGN = (
     "kueue.x-k8s.io/queue-name",
 )
 """Where other schedulers name a queue."""
+WITH_QUEUES = ("Volcano", "KAI")
+"""Those whose PodGroups name one in their spec."""
 
 
 @dataclass(frozen=True)
@@ -47,14 +50,20 @@ def account_of(pod: Pod, group: str, cluster: Cluster) -> Account:
 
 def places_of(pod: Pod, group: str, cluster: Cluster) -> Iterator[Labels]:
     """What each says, nearest first; under the empty key what the spec of a foreign object names."""
-    yield {**pod.annotations, **pod.labels}
+    own = {**pod.annotations, **pod.labels}
+    yield own
     key = f"{pod.namespace}/{pod.group_name}" if pod.group_name else group
     if pod.group_name and key in cluster.pod_groups:
         yield meta_marks(cluster.pod_groups[key])
-    for title in ("Volcano", "KAI"):
-        doc = cluster.foreign_groups.get(BY_TITLE[title].group, {}).get(group)
-        if doc is not None:
+        above = parent_of(key, cluster.pod_groups[key].doc("spec"))
+        for composite in chain_above(cluster, above):
+            yield meta_marks(cluster.composites[composite])
+    for title, language in BY_TITLE.items():
+        doc = cluster.foreign_groups.get(language.group, {}).get(group)
+        if doc is not None and title in WITH_QUEUES:
             yield {**meta_marks(doc), "": doc.doc("spec").text("queue")}
+        elif doc is not None and not own.keys().isdisjoint(language.names):
+            yield meta_marks(doc)
     for _, doc in owners_of(pod, cluster).known:
         yield meta_marks(doc)
 

@@ -76,6 +76,8 @@ class Policy:
     keep_room: int = 30 * 60_000
     """For how many thousandths of a second room is kept for pods that come next."""
     spares: Spares = Spares()
+    by_deadline: bool = False
+    """Whether its order has deadlines."""
     rights: Rights = field(default_factory=Rights)
     """Of queues, if there are any."""
 
@@ -106,6 +108,7 @@ def read_policy(raw: dict[str, Any] | None) -> Policy:
         replaces_slow=doc.doc("healing").doc("slow").flag("replace"),
         spares=_spares(doc.doc("healing").doc("spares")),
         keep_room=_duration_of(doc.doc("workloads"), "keepRoom", "30m"),
+        by_deadline=isinstance(doc.raw.get("order"), list) and "deadline" in doc.texts("order"),
         rights=read_rights(doc),
     )
 

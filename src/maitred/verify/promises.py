@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from itertools import groupby
 
-from .case import Case, rank, seniority
+from .case import Case, in_line, rank
 from .groups import Group
 from .order import misfits
 from .placement import find_placement
@@ -27,7 +27,7 @@ def kept(case: Case) -> list[Bind]:
     """
     waiting = [group for group in case.groups if _has_promises(case, group)]
     found: list[Bind] = []
-    for _, equals in groupby(sorted(waiting, key=seniority), key=rank):
+    for _, equals in groupby(sorted(waiting, key=in_line), key=rank):
         peers = list(equals)
         world = _in_turn(case, peers[0], found)
         for group in peers:
@@ -43,7 +43,7 @@ def kept(case: Case) -> list[Bind]:
 def _has_promises(case: Case, group: Group) -> bool:
     """Whether it was promised places for all that its quorum lacks, and nothing but room is missing."""
     needed = group.needed
-    if case.invalid(group) or group.gated or needed is None or needed <= 0 or len(group.pending) < needed:
+    if case.invalid(group) or group.barred or needed is None or needed <= 0 or len(group.pending) < needed:
         return False
     return group.met({pod.key for pod, _ in promised(case, group.pending)})
 

@@ -54,6 +54,8 @@ class Allotment:
     """device-hours, or the currency."""
     prices: tuple[tuple[str, str, float], ...] = ()
     """Of an hour: patterns of resources and models, the first that matches counts. None for device-hours."""
+    scavenges: bool = False
+    """Whether groups run for nothing that it cannot pay for."""
 
 
 @dataclass(frozen=True)
@@ -190,6 +192,10 @@ def read_rights(doc: Doc) -> Rights:
     )
 
 
+def _scavenges(said: Doc) -> bool:
+    return said.text("onSpent") == "scavenge"
+
+
 def _budgets(doc: Doc) -> dict[str, Allotment]:
     prices, found = doc.doc("prices"), dict[str, Allotment]()
     costs = tuple(
@@ -200,10 +206,13 @@ def _budgets(doc: Doc) -> dict[str, Allotment]:
         said, name = queue.doc("budget"), queue.text("name")
         if said.given("money"):
             unit = prices.text("currency", "USD")
-            found[name] = Allotment(_number(said, "money"), said.text("period", "month"), unit, costs)
+            found[name] = Allotment(
+                _number(said, "money"), said.text("period", "month"), unit, costs, _scavenges(said)
+            )
         elif said.given("deviceHours"):
             hours = _number(said, "deviceHours")
-            found[name] = Allotment(hours, said.text("period", "month"), "device-hours")
+            period = said.text("period", "month")
+            found[name] = Allotment(hours, period, "device-hours", scavenges=_scavenges(said))
     return found
 
 

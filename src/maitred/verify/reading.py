@@ -17,6 +17,7 @@ from .policy import read_policy
 from .promises import kept
 from .room import seat_held, seat_moving
 from .times import thousandths
+from .timing import hold_back
 from .trees import read_trees
 
 
@@ -38,6 +39,7 @@ def read_case(
     time = None if now is None else thousandths(now.timestamp())
     case = Case(cluster, rules, read_trees(read_groups(cluster, rules), cluster), scheduler, time, doc)
     case.allocated_before, case.requests = before, requests
+    hold_back(case)
     case.links = read_links(cluster, case.groups, rules)
     _read_binds(case)
     _read_nominations(case)

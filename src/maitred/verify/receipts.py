@@ -14,6 +14,7 @@ from .jobs import FAIL, Job
 from .pods import Owner, Pod
 from .priorities import standing
 from .protection import lost
+from .scavengers import Scavengers
 from .units import Sacrifice, Unit, sacrifices
 
 STEP = 600_000  # ten minutes of one device
@@ -53,12 +54,25 @@ class _Bill:
     def numbers(self) -> dict[str, int]:
         case, pods = self.case, self.sacrifice.pods
         numbers = {
-            "highestPriority": max(standing(case.cluster, case.leaf_of[pod.key], pod) or 0 for pod in pods),
+            "highestPriority": max(
+                standing(case.cluster, case.leaf_of[pod.key], pod) or 0 for pod in self.paying or pods
+            ),
             "units": len(self.sacrifice.units),
             "pods": len(pods),
             "violations": self._violations,
         }
         return numbers if self.work is None else {**numbers, "workLostSteps": self.work // STEP}
+
+    @cached_property
+    def paying(self) -> list[Pod]:
+        """Of them, those who pay: others are below all of these, whatever their priority."""
+        free = Scavengers(self.case).yielding
+        return [pod for pod in self.sacrifice.pods if pod.key not in free]
+
+    def is_paid_for(self, other: Doc) -> bool:
+        """Whether an alternative touches somebody who pays, and these do not."""
+        free = Scavengers(self.case).names
+        return not self.paying and any(unit not in free for unit in other.texts("units"))
 
     @cached_property
     def work(self) -> int | None:
@@ -128,7 +142,7 @@ def _judge_toll(bill: _Bill, receipt: Doc) -> Iterator[str]:
         if toll.raw.get(name) != number:
             yield f"{name} is {toll.raw.get(name)}, should be {number}"
     for other in receipt.docs("alternatives"):
-        if _compared(other.doc("toll")) < _compared(toll):
+        if _compared(other.doc("toll")) < _compared(toll) and not bill.is_paid_for(other):
             yield f"the alternative {', '.join(other.texts('units'))} would have cost less"
         if not other.texts("units") or not other.text("worse"):
             yield "an alternative does not say what it is, or why it was worse"

@@ -20,6 +20,7 @@ from .pods import Pod
 from .priorities import standing
 from .queues import QueueTerm, Use, total
 from .rules import Bind
+from .scavengers import Scavengers
 from .times import thousandths
 
 LIMITS = 14
@@ -59,6 +60,7 @@ class Books:
         seats = (pod for pod, _ in (*case.binds, *case.nominations))
         self.claims = ClaimedDevices(case.cluster, self.rights.resources, seats, self.account)
         self.lifts = Lifts(case, self.claims)
+        self.scavengers = Scavengers(case)
 
     def account(self, pod: Pod) -> Account | None:
         """None for pods that are in no queue: of other schedulers, of their nodes, and of queues that do not
@@ -141,6 +143,11 @@ class Books:
                 found[key] = found.get(key, 0) + count
         return found
 
+    def paying(self, seats: Iterable[Bind]) -> list[Bind]:
+        """Without those who run because nobody who pays wants their places: rights do not count them."""
+        free = self.scavengers.yielding | self.scavengers.begun
+        return [seat for seat in seats if seat[0].key not in free]
+
     # -- who is entitled -----------------------------------------------------------------------------------
 
     def is_entitled(self, pod: Pod, level: int) -> bool:
@@ -161,7 +168,7 @@ class Books:
 
     def _parties(self, queue: str, seats: Sequence[Bind]) -> list[Party]:
         members: dict[str, list[Bind]] = {}
-        for seat in filter(lambda seat: self.is_in(queue)(seat[0]), seats):
+        for seat in filter(lambda seat: self.is_in(queue)(seat[0]), self.paying(seats)):
             members.setdefault(self._party(seat[0]), []).append(seat)
         found = []
         for key, own in members.items():
@@ -322,8 +329,8 @@ def _judge_reclaim(
 ) -> Iterator[str]:
     case, rights = books.case, books.rights
     own = [seat for seat in case.nominations if case.group_of[seat[0].key] is group]
-    least = books.use_of(claimant, [*books.staying, *own])
-    before = books.use_of(owner, [*books.running, *case.binds, *case.nominations])
+    least = books.use_of(claimant, books.paying([*books.staying, *own]))
+    before = books.use_of(owner, books.paying([*books.running, *case.binds, *case.nominations]))
     less = rights.share(claimant, least, books.there) < rights.share(owner, before, books.there)
     if not rights.is_within(claimant, least):
         rank = standing(case.cluster, case.leaf_of[eviction.pod.key], eviction.pod)
@@ -341,7 +348,7 @@ def _judge_reclaim(
 
 def _is_entitled_surely(books: Books, group: Group, claimant: str) -> bool:
     own = [seat for seat in books.case.nominations if books.case.group_of[seat[0].key] is group]
-    most = [*books.holding, *books.case.binds, *books.case.nominations]
+    most = books.paying([*books.holding, *books.case.binds, *books.case.nominations])
     return bool(own) and books.rights.is_within(claimant, books.use_of(claimant, most))
 
 

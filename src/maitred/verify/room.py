@@ -214,8 +214,8 @@ def _for_nothing(case: Case, link: Link) -> Iterator[str]:
         yield "those before it have run for longer than the policy keeps room"
     if case.nominated(link.host):
         yield "it is nominated"
-    if link.host.problems or link.host.gated:
-        yield "it could not be bound if it came: it is invalid or gated"
+    if link.host.problems or link.host.barred:
+        yield "it could not be bound if it came: it is invalid, or may not start yet"
 
 
 def _unkept(case: Case, link: Link) -> dict[str, str] | None:
@@ -226,7 +226,7 @@ def _unkept(case: Case, link: Link) -> dict[str, str] | None:
     """
     host, pods = link.host, (*link.host.pending, *link.pods)
     over = link.since is not None and (case.now is None or case.now >= link.since + case.policy.keep_room)
-    if not link.before or link.suspended or over or host.problems or host.doubts or host.gated:
+    if not link.before or link.suspended or over or host.problems or host.doubts or host.barred:
         return None
     if case.nominated(host) or case.exhausted or case.policy.order != PRIORITY or case.is_hour_missing:
         return None

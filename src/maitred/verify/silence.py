@@ -73,12 +73,12 @@ def _judge_domains(case: Case, group: Group, entry: Doc) -> Iterator[Breach]:
 
 def _judge_first(case: Case, group: Group, verdict: str, categories: list[str]) -> Iterator[Breach]:
     """What comes first among the blockers of a waiting group, and whether it has to wait at all."""
-    if verdict not in ("Waiting", "Preempting") or group.problems or not categories:
+    if verdict not in ("Waiting", "Preempting") or group.problems or not categories or group.may_be_early:
         return
     if group.missing or group.short:
         if categories[0] != "Members":
             yield breach(7, group.key, f"its first blocker is {categories[0]}, should be Members")
-    elif group.gated:
+    elif group.barred:
         if categories[0] != "Gated":
             yield breach(7, group.key, f"its first blocker is {categories[0]}, should be Gated")
     elif not NOT_ABOUT_ROOM.intersection(categories):

@@ -24,6 +24,7 @@ from .pods import Pod
 from .queues import Allotment, is_model
 from .rights import LIMITS, Books
 from .rules import Bind
+from .scavengers import judge_departures, judge_memory
 from .times import instant, thousandths
 
 OBJECT = "maitred-system/maitred-budgets"
@@ -81,12 +82,16 @@ def judge_spending(case: Case) -> Iterator[Breach]:
     ledger = _Ledger(case, case.now)
     for name, budget in budgets.items():
         yield from ledger.judge_binds(name, budget)
+    yield from ledger.judge_unpaid()
+    yield from judge_departures(ledger.scavengers)
+    yield from judge_memory(ledger.scavengers, ledger.in_budgets)
     yield from ledger.judge_record(said)
 
 
 class _Ledger:
     def __init__(self, case: Case, now: int) -> None:
         self.case, self.now, self.books = case, now, Books(case)
+        self.scavengers = self.books.scavengers
         self.known = _known(case)
         if self.known.at is not None and self.known.at > now + INTERVAL:
             self.known = SpendingRecord()
@@ -95,10 +100,26 @@ class _Ledger:
 
     def judge_binds(self, name: str, budget: Allotment) -> Iterator[Breach]:
         """In this period and in the next two, of which one is as long as any later one."""
-        new = self._costs(name, budget, [*self.case.binds, *self.case.nominations])
-        there = self.running(name, budget)
-        bounds = bounds_of(budget.period, self.now)
-        for number, (begin, end) in enumerate(pairwise(bounds)):
+        new, promised = self._costs(name, budget, self._starting), self._was_promised(name)
+        for end, added, used in self._overspent(name, budget, new, promised=promised):
+            yield breach(
+                LIMITS,
+                f"queue {name}",
+                f"commits {added:g} {budget.unit} to groups that start, and of {budget.amount:g} in the "
+                f"period until {_written(end)} {used:g} are spent or committed",
+            )
+
+    def _overspent(
+        self,
+        name: str,
+        budget: Allotment,
+        new: list[Cost],
+        beside: Sequence[Cost] = (),
+        promised: bool = False,
+    ) -> Iterator[tuple[int, float, float]]:
+        """The ends of periods that could not pay for some; what these cost in it, and what it pays else."""
+        there = [*self.running(name, budget), *beside]
+        for number, (begin, end) in enumerate(pairwise(bounds_of(budget.period, self.now))):
             begin = max(begin, self.now)
             added = sum(one.within(begin, min(end, one.until(self.now))) for one in new)
             if added <= LEAST:
@@ -106,14 +127,48 @@ class _Ledger:
             used = sum(one.within(begin, min(end, one.until(self.now))) for one in there)
             used += self.spent(name, budget) if number == 0 else 0.0
             # What it cost to keep places free keeps nobody from taking them.
-            used -= self.idle(name, budget) if number == 0 and self._was_promised(name) else 0.0
+            used -= self.idle(name, budget) if number == 0 and promised else 0.0
             if used + added > budget.amount + LEAST:
+                yield end, added, used
+
+    @property
+    def _starting(self) -> list[Bind]:
+        """Those who get places and pay for them."""
+        seats = (*self.case.binds, *self.case.nominations)
+        return [seat for seat in seats if seat[0].key not in self.scavengers.begun]
+
+    # -- who runs for nothing --------------------------------------------------------------------------
+
+    @cached_property
+    def in_budgets(self) -> frozenset[str]:
+        budgets = self.case.policy.rights.budgets
+        belongs = [self.books.is_in(name) for name in budgets]
+        return frozenset(pod.key for pod, _ in self.books.holding if any(one(pod) for one in belongs))
+
+    def judge_unpaid(self) -> Iterator[Breach]:
+        """Groups that begin to run for nothing, whole: because a budget that says so cannot pay for them."""
+        case, begun = self.case, self.scavengers.begun
+        for group in dict.fromkeys(case.group_of[pod.key] for pod, _ in case.binds):
+            seats = case.bound(group)
+            free = [seat for seat in seats if seat[0].key in begun]
+            if free and len(free) < len(seats):
+                yield breach(LIMITS, group.key, "some of its members pay, and some do not")
+            elif free and not self.scavengers.joins(group) and not self._is_too_dear(free):
                 yield breach(
-                    LIMITS,
-                    f"queue {name}",
-                    f"commits {added:g} {budget.unit} to groups that start, and of {budget.amount:g} in the "
-                    f"period until {_written(end)} {used:g} are spent or committed",
+                    LIMITS, group.key, "runs without paying, and no budget that allows this is spent"
                 )
+
+    def _is_too_dear(self, seats: Sequence[Bind]) -> bool:
+        """Claims of theirs may be paid by others: what they cost is not known here."""
+        if any(pod.devices for pod, _ in seats):
+            return True
+        chain = self.books.rights.chain(self.books.queue(seats[0][0]))
+        for name, budget in self.case.policy.rights.budgets.items():
+            if budget.scavenges and name in chain:
+                costs, beside = (self._costs(name, budget, some) for some in (seats, self._starting))
+                if any(self._overspent(name, budget, costs, beside)):
+                    return True
+        return False
 
     def _was_promised(self, name: str) -> bool:
         """Whether anybody of the queue starts, or is to start, where it was promised a place."""
@@ -123,7 +178,8 @@ class _Ledger:
     # -- what is spent ---------------------------------------------------------------------------------
 
     def running(self, name: str, budget: Allotment) -> list[Cost]:
-        return self._costs(name, budget, self.books.holding)
+        unpaid = self.scavengers.unpaid & self.in_budgets
+        return self._costs(name, budget, [seat for seat in self.books.holding if seat[0].key not in unpaid])
 
     def _costs(self, name: str, budget: Allotment, seats: Iterable[Bind]) -> list[Cost]:
         found, shared = [], dict[str, Cost]()
@@ -177,7 +233,7 @@ class _Ledger:
 
     def _pays(self, pod: Pod, claim: str) -> bool:
         """Only the first on a node pays that a claim was reserved for; if there is none, who gets it now."""
-        first = self.books.claims.first(claim)
+        first = self.books.claims.first(claim, self.scavengers.unpaid)
         if not pod.holds:
             return first is None
         return first is not None and first.key == pod.key and claim in self.case.cluster.allocations

@@ -1,9 +1,11 @@
-"""Who had a turn before whom: priority first, then age. What a group is told is measured in its own turn."""
+"""Who had a turn before whom: priority first, then deadlines if the policy says so, then age. What a group is
+told is measured in its own turn."""
 
 from .case import Case, rank, seniority
 from .groups import Group
 from .policy import PRIORITY
 from .rules import Bind
+from .timing import urgency
 
 
 def bound_ahead(case: Case, group: Group) -> tuple[list[Bind], list[Bind]]:
@@ -46,7 +48,10 @@ def _older(case: Case, one: Group, other: Group) -> bool:
         return False
     if any(pod.nominated or pod.controller for group in (one, other) for pod in group.members):
         return False
-    ages = [seniority(group)[1] for group in (one, other)]
+    dates = [urgency(case, group) for group in (one, other)]
+    if None in dates:
+        return False
+    ages = [(date, seniority(group)[1]) for date, group in zip(dates, (one, other), strict=True)]
     return ages[0] < ages[1]
 
 

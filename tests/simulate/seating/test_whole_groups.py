@@ -24,7 +24,7 @@ from maitred.simulate.nodes import SimulatedNodes
 from maitred.simulate.seating.arrangement import Arrangement
 from maitred.simulate.seating.objects import group_key, is_lone, pod, pod_group, pod_key
 from maitred.simulate.seating.orders import measure_of
-from maitred.simulate.seating.same_requests import Waiter
+from maitred.simulate.seating.same_requests import WaitingTurn
 from maitred.simulate.seating.seater import Moves
 from maitred.simulate.seating.whole_groups import WholeGroups, words_of
 from tests.oracle.effort import examples
@@ -86,7 +86,7 @@ class Everybody:
     def cycle(self, now: Time) -> Moves:
         measure = measure_of(self.policy.order)
         asked = sorted(
-            Waiter(
+            WaitingTurn(
                 first_turn(
                     self.policy.order,
                     group.job.priority,

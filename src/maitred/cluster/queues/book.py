@@ -17,9 +17,10 @@ from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.device_models import models_told
 from maitred.cluster.devices.needs import ClaimNeed
 from maitred.cluster.journal import Rows
-from maitred.cluster.nodes import Codes, Ints, NodeView
+from maitred.cluster.nodes import Codes, Ints, Mask, NodeView
 from maitred.cluster.queues.charges import Charges, Floats, named_claims
 from maitred.cluster.queues.claimed import ClaimCounter, DevicesByClaims, shared_needs
+from maitred.cluster.queues.scavenging import Scavengers, scavengers_in
 from maitred.cluster.queues.tree import TOP, Bounds, QueueTree
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.model.needs import Needs
@@ -34,8 +35,8 @@ RENEWED_EVERY = 3_600_000
 """In milliseconds: a group of which nobody says how long it runs pays for an hour, and then for the next."""
 SHARE_DIGITS = 9
 
-AccountKey = tuple[int, str, int, int | None]
-"""Queue, user, span and deadline."""
+AccountKey = tuple[int, str, int, int | None, bool]
+"""Queue, user, span, deadline, and whether those on it scavenge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,12 @@ class QueueAccount:
     """How long groups on it could have what they get, in milliseconds, if a budget pays for it,"""
     deadline: int | None = None
     """and when their Job ends in any case, in milliseconds since 1970."""
+    scavenges: bool = False
+    """Whether those on it pay nothing, and leave for whoever pays."""
+
+    @property
+    def key(self) -> AccountKey:
+        return self.queue, self.user, self.span, self.deadline, self.scavenges
 
 
 OUTSIDE = QueueAccount(NO_QUEUE, "", np.zeros(1, dtype=np.intp))
@@ -93,6 +100,8 @@ class QueueBook:
         """How many rows there are by now."""
         self._account_of: dict[AccountKey, int] = {}
         self._row_of_user: dict[tuple[int, str], int] = {}
+        self.rows_of_scavengers: dict[int, int] = {}
+        """Where it counts what those have in a queue who do not pay, if anybody has."""
         self._accounts_in: dict[int, list[int]] = {}
         self._not_lent: dict[tuple[int, ...], list[Limit]] = {}
         self._may_use: dict[tuple[int, str], bool] = {}
@@ -112,6 +121,7 @@ class QueueBook:
             *("inventory", "allocated"),
         )
         same = all(getattr(own, name) is getattr(snapshot, name) for name in columns)
+        same = same and own.spending.scavengers == snapshot.spending.scavengers
         return same and self.policy is policy and self.scheduler == scheduler
 
     def about(self, snapshot: Snapshot) -> "QueueBook":
@@ -121,7 +131,7 @@ class QueueBook:
             return self
         other = QueueBook(snapshot, self.policy, self.scheduler)
         for account in self.accounts[1:]:
-            other._number_of((account.queue, account.user, account.span, account.deadline))
+            other._number_of(account.key)
         return other
 
     # -- who is in which queue -------------------------------------------------------------------------
@@ -132,13 +142,27 @@ class QueueBook:
 
     def account_of(self, view: GroupView) -> int:
         ours = self.scheduler is None or self.scheduler in view.schedulers
-        queue = self.queue_of(view.payer) if ours else NO_QUEUE
+        number = self.account_for(view.payer, view.runtime) if ours else NO_ACCOUNT
+        joins = number != NO_ACCOUNT and self.scavenges_with(view)
+        return self.scavenging(number) if joins else number
+
+    def account_for(self, payer: Payer, runtime: Runtime) -> int:
+        """The number of the account on which a group that waits would run."""
+        queue = self.queue_of(payer)
         if queue == NO_QUEUE:
             return NO_ACCOUNT
         if not self.tree.has_budget[queue]:
-            return self._number_of((queue, view.payer.user, 0, None))
-        span = self.span(view.runtime, queue)
-        return self._number_of((queue, view.payer.user, span, view.runtime.stay.deadline))
+            return self._number_of((queue, payer.user, 0, None, False))
+        return self._number_of((queue, payer.user, self.span(runtime, queue), runtime.stay.deadline, False))
+
+    def scavenges_with(self, view: GroupView) -> bool:
+        """Whether the members of a group that wait join others who run without paying."""
+        return bool(view.running) and view.group.key in self.scavengers.groups
+
+    def scavenging(self, account: int) -> int:
+        """The account of the same queue and user, of those who do not pay."""
+        known = self.accounts[account]
+        return self._number_of((known.queue, known.user, 0, None, True))
 
     def span(self, runtime: Runtime, queue: int) -> int:
         """How long a group of a queue could run, in milliseconds; it pays for so long from the start."""
@@ -148,7 +172,7 @@ class QueueBook:
     def account(self, payer: Payer) -> int:
         """The number of the account on which such pods run; NO_ACCOUNT if they are in no queue."""
         queue = self.queue_of(payer)
-        return NO_ACCOUNT if queue == NO_QUEUE else self._number_of((queue, payer.user, 0, None))
+        return NO_ACCOUNT if queue == NO_QUEUE else self._number_of((queue, payer.user, 0, None, False))
 
     def _number_of(self, key: AccountKey) -> int:
         known = self._account_of.get(key)
@@ -163,7 +187,9 @@ class QueueBook:
         """The numbers of those that count in a row, but for what is in no queue."""
         return self._accounts_in.get(row, [])
 
-    def _opened(self, queue: int, user: str, span: int, deadline: int | None) -> QueueAccount:
+    def _opened(
+        self, queue: int, user: str, span: int, deadline: int | None, scavenges: bool
+    ) -> QueueAccount:
         chain = self.tree.chain[queue]
         rows = [0, *map(self.row, chain)]
         limited = (one for one in chain if any(b.per_user is not None for b in self.tree.bounds[one]))
@@ -173,15 +199,31 @@ class QueueBook:
                 place = self._row_of_user[one, user] = self.height
                 self.height += 1
             rows.append(place)
-        return QueueAccount(queue, user, np.array(rows, dtype=np.intp), span, deadline)
+        for one in chain if scavenges else ():
+            place = self.rows_of_scavengers.get(one)
+            if place is None:
+                place = self.rows_of_scavengers[one] = self.height
+                self.height += 1
+            rows.append(place)
+        return QueueAccount(queue, user, np.array(rows, dtype=np.intp), span, deadline, scavenges)
 
     def row_of_user(self, queue: int, user: str) -> int | None:
         return self._row_of_user.get((queue, user))
 
     @cached_property
     def account_of_bound(self) -> Codes:
-        """The account of each pod on a node. Pods of other schedulers, and of nodes, are in no queue. Pods
-        that are only imagined there are nobody's occupants."""
+        """The account of each pod on a node, also of those who do not pay."""
+        found, yielding = self._payer_of_bound, self.scavengers.yielding & self._in_budgets
+        if yielding.any():
+            found = found.copy()
+            for number in np.unique(found[yielding]).tolist():
+                found[yielding & (found == number)] = self.scavenging(number)
+        return found
+
+    @cached_property
+    def _payer_of_bound(self) -> Codes:
+        """The same as if all paid. Pods of other schedulers, and of nodes, are in no queue. Pods that are
+        only imagined there are nobody's occupants."""
         bound, snapshot = self.snapshot.bound, self.snapshot
         used = np.unique(bound.payer)
         of_payer = np.zeros(len(snapshot.payers) + 1, dtype=np.int32)
@@ -194,6 +236,32 @@ class QueueBook:
             own = np.array([one.scheduler == self.scheduler for one in snapshot.standings] + [False])
             found[~own[bound.standing] & ~imagined] = NO_ACCOUNT
         return found
+
+    @cached_property
+    def _in_budgets(self) -> Mask:
+        """Pods on nodes whose queue, or one above it, has a budget."""
+        accounts, has_budget = self._payer_of_bound, [*self.tree.has_budget, False]
+        paid = np.array([has_budget[one.queue] for one in self.accounts], dtype=np.bool_)
+        found: Mask = paid[accounts]
+        return found
+
+    @cached_property
+    def scavengers(self) -> Scavengers:
+        """Pods on nodes of which it is remembered that they do not pay."""
+        return scavengers_in(self.snapshot, self._in_budgets)
+
+    @cached_property
+    def scavenges(self) -> Mask:
+        """Pods on nodes that leave for whoever pays. Where no budget is left, nobody does."""
+        found: Mask = np.array([one.scavenges for one in self.accounts], dtype=np.bool_)[
+            self.account_of_bound
+        ]
+        return found
+
+    @cached_property
+    def unpaid(self) -> Mask:
+        """Those of them that cost nothing."""
+        return self.scavenges & self.scavengers.remembered
 
     def run_terms(self, account: int) -> RunTerms:
         """What the queue of an account says of run times."""
@@ -259,7 +327,7 @@ class QueueBook:
     @cached_property
     def charges(self) -> Charges:
         """What an hour of devices costs those whose queue has a budget."""
-        return Charges(self.snapshot, self.policy, self.models)
+        return Charges(self.snapshot, self.policy, self.models, self.unpaid)
 
     @cached_property
     def used_at_first(self) -> Ints:
@@ -437,9 +505,11 @@ def in_queues(snapshot: Snapshot, policy: Policy, scheduler: str | None) -> Snap
 
     def entered(views: tuple[GroupView, ...]) -> tuple[GroupView, ...]:
         accounts = list(map(number_of, views))
-        if all(one.account == number for one, number in zip(views, accounts, strict=True)):
+        scavenge = [book.accounts[number].scavenges for number in accounts]
+        rows = list(zip(views, accounts, scavenge, strict=True))
+        if all((one.account, one.scavenges) == (number, free) for one, number, free in rows):
             return views
-        return tuple([one.on_account(n) for one, n in zip(views, accounts, strict=True)])
+        return tuple([one.on_account(number, free) for one, number, free in rows])
 
     return replace(
         snapshot,

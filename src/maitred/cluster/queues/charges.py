@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from maitred.cluster.devices.needs import ClaimNeed
 from maitred.cluster.journal import Rows
-from maitred.cluster.nodes import Codes, Ints
+from maitred.cluster.nodes import Codes, Ints, Mask
 from maitred.cluster.queues.claimed import ClaimCounter, DevicesByClaims, shared_needs
 from maitred.cluster.snapshot import Snapshot
 from maitred.model.devices.classes import IMPLIED_PREFIX
@@ -31,8 +31,9 @@ UNITS = 2
 class Charges:
     """Rates are of an hour, in each unit, on devices of each model."""
 
-    def __init__(self, snapshot: Snapshot, policy: Policy, models: tuple[str, ...]) -> None:
-        self.snapshot, self.policy, self.models = snapshot, policy, models
+    def __init__(self, snapshot: Snapshot, policy: Policy, models: tuple[str, ...], unpaid: Mask) -> None:
+        """`unpaid`: pods on nodes that cost nothing."""
+        self.snapshot, self.policy, self.models, self.unpaid = snapshot, policy, models, unpaid
         # Devices of a class stay what they are when the class is gone.
         held = (name for kinds in set(snapshot.allocated.held.values()) for name, _ in kinds)
         known = sorted({*snapshot.inventory.classes, *held})
@@ -108,7 +109,13 @@ class Charges:
     @cached_property
     def held(self) -> DevicesByClaims | None:
         """What bound pods have by claims, by class."""
-        return self._claims.held(named_claims(self.snapshot)) if self._rates_of_class else None
+        return self._claims.held(named_claims(self.snapshot), self.unpaid) if self._rates_of_class else None
+
+    def paid_claims(self) -> Iterator[str]:
+        """Claims that several may share, and that somebody pays for."""
+        for claim, one in {} if self.held is None else self.held.shared.items():
+            if not self.unpaid[one.payer]:
+                yield claim
 
     def of_bound(self, pods: Rows, units: Ints, models: Codes) -> Floats:
         """What each of these costs in one unit, on devices of one model. What pods share costs the one for

@@ -139,8 +139,9 @@ class ClaimCounter:
 
     # -- what bound pods have --------------------------------------------------------------------------
 
-    def held(self, named: frozenset[str]) -> DevicesByClaims | None:
-        """None if nobody has devices that count. `named` are allocated claims that pods name which wait."""
+    def held(self, named: frozenset[str], last: Mask | None = None) -> DevicesByClaims | None:
+        """None if nobody has devices that count. `named` are allocated claims that pods name which wait;
+        `last`: pods for which a claim counts only if no other uses it."""
         snapshot, bound = self.snapshot, self.snapshot.bound
         kinds = {held for held in set(snapshot.allocated.held.values()) if self._by_class(held).any()}
         counting = (
@@ -158,7 +159,8 @@ class ClaimCounter:
                 own[next(iter(users))] += amounts
             else:
                 places = np.array(sorted(users), dtype=np.intp)
-                shared[claim] = DevicesInCommon(places, _payer(snapshot, claim, users), amounts)
+                first = users if last is None else {one for one in users if not last[one]} or users
+                shared[claim] = DevicesInCommon(places, _payer(snapshot, claim, first), amounts)
         own = np.maximum(own - self._made(bound), 0)
         return DevicesByClaims(own, shared)
 

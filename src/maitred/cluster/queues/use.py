@@ -70,6 +70,7 @@ class QueueUse(Account):
         self.later: Ints | None = None
         self.shared, self.shared_later = SharedUse[np.int64]({}, {}), SharedUse[np.int64]({}, {})
         self.models = book.model_of(load.nodes)
+        self._grow()
         self._move_shared(self.shared, self.now, np.flatnonzero(load.here), 1)
         self._by_shape: dict[int, Ints] = {}
         self._rates: dict[int, Floats] = {}
@@ -83,8 +84,7 @@ class QueueUse(Account):
         self._shared_rates: dict[int, tuple[tuple[str, Floats], ...]] = {}
         if self.balances is not None:
             self.committed = np.zeros((len(self.balances.queues), PERIODS))
-            held = book.charges.held
-            self.paid = SharedUse(dict.fromkeys(() if held is None else held.shared, 1), {})
+            self.paid = SharedUse(dict.fromkeys(book.charges.paid_claims(), 1), {})
         self._shared_by_shape: dict[int, tuple[tuple[str, Ints], ...]] = {}
         self.changes = 0
         """How often anything has changed; equal numbers mean that nothing has."""
@@ -135,7 +135,8 @@ class QueueUse(Account):
             self.now[rows] += amounts
         if self.later is not None:
             self.later[rows] += amounts
-        if len(self.committed) and entry.account != NO_ACCOUNT:
+        pays = entry.account != NO_ACCOUNT and not self.book.accounts[entry.account].scavenges
+        if len(self.committed) and pays:
             self._commit(entry, sign)
         for claim, of_claim in self.shared_by(entry.shape):
             kinds = self.on_model(of_claim, int(self.models[entry.rows[0]]))
@@ -158,12 +159,14 @@ class QueueUse(Account):
             self.paid.change(claim, sign * int(entry.copies.sum()), rows, costs, self.committed)
 
     def move(self, entry: Moved, gone: bool) -> None:
+        self._grow()
         amounts = self._of_pods(entry.pods)
         self.now += -amounts if gone else amounts
         self._move_shared(self.shared, self.now, entry.pods, -1 if gone else 1)
         self._note_change()
 
     def look_ahead(self, leaving: Mask) -> None:
+        self._grow()
         if self.later is None:
             pods = np.flatnonzero(leaving & self.load.here)
             self.later = self.now - self._of_pods(pods)
@@ -171,6 +174,7 @@ class QueueUse(Account):
             self._move_shared(self.shared_later, self.later, pods, -1)
 
     def expect(self, pods: Rows) -> None:
+        self._grow()
         if self.later is not None:
             self.later -= self._of_pods(pods)
             self._move_shared(self.shared_later, self.later, pods, -1)
@@ -191,7 +195,6 @@ class QueueUse(Account):
         return book.used_alone_by(np.flatnonzero(here))
 
     def _of_pods(self, pods: Rows) -> Ints:
-        self._grow()
         return self.book.used_alone_by(pods)
 
     def _move_shared(self, shared: SharedUse[np.int64], used: Ints, pods: Rows, by: int) -> None:
@@ -212,7 +215,8 @@ class QueueUse(Account):
         return self.book.accounts[account].rows
 
     def _grow(self) -> None:
-        """Users come while the book is read."""
+        """Users come while the book is read, and so do those who do not pay. Before anything is counted: what
+        is counted in grows anew."""
         missing = self.book.height - len(self.now)
         if missing > 0:
             more = ((0, missing), (0, 0))
@@ -331,6 +335,15 @@ class QueueUse(Account):
     def of_queue(self, queue: int) -> Ints:
         return self.used_in(self.book.row(queue))
 
+    def paid_in(self, queue: int) -> Ints:
+        """The same without those who scavenge: those who pay are compared as if the others were not there."""
+        row, free = self.book.row(queue), self.book.rows_of_scavengers.get(queue)
+        self._grow()
+        if free is None:
+            return self.used_in(row)
+        paid: Ints = self.now[row] - self.now[free]
+        return paid if self.later is None else np.maximum(paid, self.later[row] - self.later[free])
+
     def within_guarantee(self, queue: int, more: Ints) -> bool:
         """Whether a queue stays within what it is guaranteed with so much more."""
         return self._within(queue, more, more.tobytes())
@@ -339,7 +352,7 @@ class QueueUse(Account):
         version, key = self.version(queue), (queue, asked)
         known = self._answers.within.get(key)
         if known is None or known[0] != version:
-            within = self.book.within_guarantee(queue, self.of_queue(queue) + more)
+            within = self.book.within_guarantee(queue, self.paid_in(queue) + more)
             known = self._answers.within[key] = version, within
         return known[1]
 
@@ -352,9 +365,19 @@ class QueueUse(Account):
 
     def share(self, queue: int, more: Ints | int = 0) -> float:
         """The largest part that a queue has of anything that is limited, over its weight."""
-        return self.book.share(queue, self.of_queue(queue) + more)
+        return self.book.share(queue, self.paid_in(queue) + more)
 
     def shares(self) -> list[float]:
         """The same of all queues at once."""
         self._grow()
-        return self.book.shares_of(self.now if self.later is None else np.maximum(self.now, self.later))
+        now = self._paid(self.now)
+        return self.book.shares_of(now if self.later is None else np.maximum(now, self._paid(self.later)))
+
+    def _paid(self, used: Ints) -> Ints:
+        """What is used in all rows; in those of queues, by those who pay."""
+        free = self.book.rows_of_scavengers
+        if not free:
+            return used
+        found = used.copy()
+        found[[self.book.row(queue) for queue in free]] -= used[[*free.values()]]
+        return found

@@ -35,6 +35,7 @@ class Now:
     short_groups: Callable[[], int] = nothing
     contested_devices: Callable[[], int] = nothing
     hurt_groups: Callable[[], int] = nothing
+    groups_at_risk: Callable[[], int] = nothing
     waiting_groups: Callable[[str], int] = nothing
     not_in_ledger: Callable[[], int] = nothing
     ledger_failing: Callable[[], int] = nothing
@@ -117,6 +118,9 @@ class Metrics:
     hurt_groups = MetricRow(
         Gauge, "maitred_hurt_groups", "Groups that hardware has failed under, and that are being healed."
     )
+    groups_at_risk = MetricRow(
+        Gauge, "maitred_groups_at_risk", "Groups that wait and cannot be done by their deadlines any more."
+    )
     incidents = MetricRow(
         Counter,
         "maitred_incidents",
@@ -179,6 +183,7 @@ class Metrics:
         self.short_groups.set_function(now.short_groups)
         self.contested_devices.set_function(now.contested_devices)
         self.hurt_groups.set_function(now.hurt_groups)
+        self.groups_at_risk.set_function(now.groups_at_risk)
         self.not_in_ledger.set_function(now.not_in_ledger)
         self.ledger_failing.set_function(now.ledger_failing)
         for category in CATEGORIES:

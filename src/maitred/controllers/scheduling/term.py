@@ -35,6 +35,7 @@ from maitred.controllers.scheduling.binding import Binder, Order
 from maitred.controllers.scheduling.capacity_gauges import CapacityGauges
 from maitred.controllers.scheduling.condition_writer import Teller
 from maitred.controllers.scheduling.contests import DeviceContests
+from maitred.controllers.scheduling.deadlines import DeadlineNotices
 from maitred.controllers.scheduling.evicting import Evicter, RoomOrder
 from maitred.controllers.scheduling.last_verdicts import LastVerdicts
 from maitred.controllers.scheduling.loop import PlanFollower, PlanListener, SchedulingLoop
@@ -188,6 +189,7 @@ class SchedulingTerm:
             self._room_order_finished,
         )
         self._receipts = Receipts(events, teller)
+        self._deadlines = DeadlineNotices(mirror, None if settings.shadow else teller, events)
         if not settings.shadow:
             self._healing.act(suspensions, teller, events, metrics)
         self._report = Report(mirror, self.verdicts, settings.shadow, lambda: keeper.policy)
@@ -220,6 +222,7 @@ class SchedulingTerm:
                 short_groups=self._repair.short,
                 contested_devices=lambda: len(mirror.device_claims.contested),
                 hurt_groups=self._healing.hurt,
+                groups_at_risk=self._deadlines.at_risk,
                 waiting_groups=self._report.waiting,
                 not_in_ledger=self._records_dropped,
                 ledger_failing=self._ledger_failing,
@@ -231,7 +234,7 @@ class SchedulingTerm:
         if not self._settings.shadow:
             self._notices.catch_up()
             parts = (self._binder, self._evicter, self._receipts, self._notices, self._repair)
-            own = (self._maintenance, self._limits, *self._memories, self._overrides)
+            own = (self._maintenance, self._limits, *self._memories, self._overrides, self._deadlines)
             for part in (*parts, *self._healing.parts, *own):
                 tasks.create_task(part.run())
             if self._reclaimer is not None:
@@ -288,7 +291,8 @@ class SchedulingTerm:
         shadow = self._settings.shadow
         acting = () if shadow else (self._maintenance, self._evicter, self._limits, self._repair)
         actors: tuple[PlanListener, ...] = (*acting, self._healing, *self._memories, self._overrides)
-        tellers: tuple[PlanFollower, ...] = (self._report,) if shadow else (self._notices, self._report)
+        told: tuple[PlanFollower, ...] = (self._report, self._deadlines)
+        tellers = told if shadow else (self._notices, *told)
         if self._bookkeeper is not None:
             tellers = (*tellers, self._bookkeeper)
         self._keeper.changed = self._policy_changed

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 
 from maitred.cluster.news import News
+from maitred.decide.queues.budget_words import SCAVENGES
 from maitred.model.categories import ANYTHING, CATEGORIES, NO_EFFECT, Effect
 from maitred.model.plan import GroupVerdict
 
@@ -191,4 +192,6 @@ def woken_by(verdict: GroupVerdict, selection: CycleSelection) -> Effect:
     wakes = NO_EFFECT
     for blocker in verdict.blockers:
         wakes |= CATEGORIES[blocker.category].wakes
+        if SCAVENGES in blocker.detail:
+            wakes |= CATEGORIES["Budget"].wakes
     return wakes

@@ -39,6 +39,8 @@ NOT_KNOWN = np.iinfo(np.int64).min
 AT_ODDS = NOT_KNOWN + 1
 """The rank of a group that states none and whose members on nodes differ: each of them stands for itself, so
 that one pod of a high priority keeps no others of its group from making room."""
+LEAST_PRIORITY, UNPAID = -(2**31), 2**33
+"""More than priorities differ by: so far below its own is the rank of who does not pay."""
 DEEPEST = 16
 """Composite groups within each other; more than any API server accepts."""
 NAMES_SHOWN = 5
@@ -78,6 +80,23 @@ class EvictablePods:
         groups = [NOT_KNOWN if g is None else self._group_priority(g) for g in self.snapshot.seated]
         found = self._by_pod(np.array(groups, dtype=np.int64), own)
         return np.where(found == AT_ODDS, own, found)
+
+    @cached_property
+    def scavenges(self) -> Mask:
+        """Pods that run without paying."""
+        book = self.snapshot.book
+        return np.zeros(len(self.bound.node), dtype=np.bool_) if book is None else book.scavenges
+
+    @cached_property
+    def anybody_scavenges(self) -> bool:
+        return bool(self.scavenges.any())
+
+    @cached_property
+    def rank(self) -> Ints:
+        """What they are compared by as victims: who does not pay is below all who do."""
+        if not self.anybody_scavenges:
+            return self.priority
+        return np.where(self.scavenges, np.maximum(self.priority, LEAST_PRIORITY) - UNPAID, self.priority)
 
     def _rank(self, said: GroupRank) -> int:
         return self._looked_up(said.priority, said.class_name)
@@ -150,8 +169,8 @@ class EvictablePods:
         """Owners whose pods differ in rank take nobody along, as groups whose members do."""
         pods = np.flatnonzero((below != SINGLE) & ~self.bound.terminating)
         lowest, highest = np.full(tops, NEVER), np.full(tops, NOT_KNOWN)
-        np.minimum.at(lowest, below[pods], self.priority[pods])
-        np.maximum.at(highest, below[pods], self.priority[pods])
+        np.minimum.at(lowest, below[pods], self.rank[pods])
+        np.maximum.at(highest, below[pods], self.rank[pods])
         agree = np.append(lowest == highest, False)
         return np.where(agree[below], below, SINGLE)
 

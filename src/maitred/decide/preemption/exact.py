@@ -93,17 +93,17 @@ class _Sets:
     def _prices(self) -> Ints:
         """The five parts of the price of every set."""
         units, pool, guards = self.units, self.pool, self.units.guards
-        priorities = np.unique(units.priority[pool]).tolist()
+        ranks = np.unique(units.rank[pool]).tolist()
         amounts = [units.work[pool], np.ones_like(pool), units.size[pool]]
         amounts += [guard.counts[pool] for guard in guards]
-        amounts += [units.priority[pool] == priority for priority in priorities[1:]]
+        amounts += [units.rank[pool] == rank for rank in ranks[1:]]
         work, count, size, *sums = self._sums(amounts)
         violations = np.zeros_like(count)
         for guard, broken in zip(guards, sums, strict=False):
             violations += np.maximum(broken - guard.allowed, 0)
-        highest = np.full_like(count, priorities[0])
-        for priority, having in zip(priorities[1:], sums[len(guards) :], strict=True):
-            highest[having > 0] = priority
+        highest = np.full_like(count, ranks[0])
+        for rank, having in zip(ranks[1:], sums[len(guards) :], strict=True):
+            highest[having > 0] = rank
         return np.array([violations, highest, work // STEP, count, size])
 
     def _sums(self, amounts: Sequence[Ints | Mask]) -> Ints:

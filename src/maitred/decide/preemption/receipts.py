@@ -9,7 +9,7 @@ import numpy as np
 from maitred.cluster.nodes import Ints, Mask
 from maitred.decide.preemption.allowance import Heed
 from maitred.decide.preemption.choice import Choice
-from maitred.decide.preemption.evictable import OwnerOfPods, device_hours
+from maitred.decide.preemption.evictable import LEAST_PRIORITY, OwnerOfPods, device_hours
 from maitred.decide.preemption.feasibility import Option
 from maitred.decide.preemption.units import Price, Units
 from maitred.decide.queues.rights import Rule
@@ -35,7 +35,7 @@ def evictions(
     whomever; `override`: what lifts the group past its queue."""
     chosen, evictable = choice.best.chosen, units.evictable
     toll = units.toll(chosen)
-    alternatives = tuple(_alternative(units, option, choice.best.price) for option in choice.others)
+    alternatives = tuple(_alternative(units, option, choice.best.price, toll) for option in choice.others)
     broken = units.broken_budgets(chosen)
     departures, names = Departures(units, chosen, failing), units.named(chosen)
     found = []
@@ -71,16 +71,18 @@ def evictions(
     return sorted(found, key=lambda eviction: (eviction.receipt.unit, eviction.pod))
 
 
-def _alternative(units: Units, option: Option, best: Price) -> Alternative:
+def _alternative(units: Units, option: Option, best: Price, best_toll: Toll) -> Alternative:
     toll, names = units.toll(option.chosen), units.names(option.chosen)
-    return Alternative(tuple(names[:NAMES_SHOWN]), toll, _worse(option.price, best, toll))
+    return Alternative(tuple(names[:NAMES_SHOWN]), toll, _worse(option.price, best, toll, best_toll))
 
 
-def _worse(price: Price, best: Price, toll: Toll) -> str:
+def _worse(price: Price, best: Price, toll: Toll, best_toll: Toll) -> str:
     if price.violations > best.violations:
         return f"breaks {counted(price.violations, 'disruption budget limit')} instead of {best.violations}"
-    if price.highest_priority > best.highest_priority:
-        return f"touches priority {price.highest_priority} instead of {best.highest_priority}"
+    if price.highest_rank > best.highest_rank:
+        if best.highest_rank < LEAST_PRIORITY <= price.highest_rank:
+            return "touches groups that pay"
+        return f"touches priority {toll.highest_priority} instead of {best_toll.highest_priority}"
     if price.steps > best.steps:
         return f"loses {toll.work_lost_device_hours:g} device-hours"
     if price.units > best.units:

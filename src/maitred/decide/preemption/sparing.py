@@ -25,7 +25,7 @@ def most_valuable_first(feasibility: Feasibility, chosen: Mask) -> list[int]:
         -units.oldest[places],
         units.size[places],
         units.work[places],
-        units.priority[places],
+        units.rank[places],
         units.violating[places],
     )
     order: list[int] = places[np.lexsort(keys)[::-1]].tolist()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.snapshot import Occupant
-from maitred.decide.preemption.evictable import EvictablePods, device_hours
+from maitred.decide.preemption.evictable import LEAST_PRIORITY, UNPAID, EvictablePods, device_hours
 from maitred.decide.preemption.kinship import SINGLE
 from maitred.model.budget import allowed
 from maitred.model.meta import key_of
@@ -34,7 +34,7 @@ class Price(NamedTuple):
     """What sets of units are compared by, first things first."""
 
     violations: int
-    highest_priority: int
+    highest_rank: int
     steps: int
     units: int
     pods: int
@@ -188,14 +188,15 @@ class Units:
     # -- what each costs -------------------------------------------------------------------------------
 
     @cached_property
-    def priority(self) -> Ints:
-        highest: Ints = np.maximum.reduceat(self.evictable.priority[self.pods], self._start)
+    def rank(self) -> Ints:
+        """Their priorities; below all others, of those who do not pay."""
+        highest: Ints = np.maximum.reduceat(self.evictable.rank[self.pods], self._start)
         return highest
 
     @cached_property
     def grade(self) -> Ints:
-        """Their priorities, numbered from the lowest."""
-        return np.unique(self.priority, return_inverse=True)[1]
+        """Their ranks, numbered from the lowest."""
+        return np.unique(self.rank, return_inverse=True)[1]
 
     @cached_property
     def work(self) -> Ints:
@@ -288,7 +289,7 @@ class Units:
         places = np.flatnonzero(chosen)
         return Price(
             sum(max(0, int(guard.counts[places].sum()) - guard.allowed) for guard in self.guards),
-            int(self.priority[places].max(initial=LOWEST)),
+            int(self.rank[places].max(initial=LOWEST)),
             int(self.work[places].sum()) // STEP,
             len(places),
             int(self.size[places].sum()),
@@ -327,6 +328,8 @@ class Units:
 
     def toll(self, chosen: Mask) -> Toll:
         price = self.price(chosen)
+        if LEAST_PRIORITY - UNPAID <= price.highest_rank < LEAST_PRIORITY:
+            price = price._replace(highest_rank=price.highest_rank + UNPAID)
         return Toll(*price, work_lost_device_hours=device_hours(int(self.work[chosen].sum())))
 
     def broken_budgets(self, chosen: Mask) -> dict[str, Mask]:

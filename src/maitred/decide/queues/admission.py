@@ -23,9 +23,12 @@ from maitred.decide.context import FULL_RULES, Waiver
 from maitred.decide.queues.affording import (
     Overspend,
     first_overspend,
+    is_paid_for,
     least_rates,
+    overspends,
     pays_by_price,
     rates_of_seats,
+    runs_unpaid,
 )
 from maitred.model.devices.counting import resources_of_class
 from maitred.model.policy import Policy, is_device, is_device_driver, matches_model
@@ -102,21 +105,39 @@ def refusals(use: QueueUse, ask: Ask, policy: Policy) -> list[tuple[str, Excess 
     """The models that the group could be on, and what limit forbids it there, or what budget cannot pay for
     it; None if it is admitted."""
     need = max(1, ask.need)
-    models = {one.model for one in models_for(use, ask, policy)}
-    if None in models:
-        models = {*_devices_and_models(use, ask, policy)[1]} or {None}
-    named = {"" if model is None else use.book.models[model]: model for model in models}
+    named = {"" if model is None else use.book.models[model]: model for model in _models_of(use, ask, policy)}
     return [(name, _excess_of(use, ask, named[name], need)) for name in sorted(named)]
 
 
-def all_excesses(use: QueueUse, ask: Ask, policy: Policy) -> Iterator[list[Excess]]:
-    """For each model that it may use, the preferred first: every limit that the least of it would exceed.
-    Models on which no budget pays for it are left out."""
+@dataclass(frozen=True, slots=True)
+class Obstacles:
+    """All that is in the way of a group on devices of one model."""
+
+    amounts: Ints
+    """What the least of it that counts would use of every kind."""
+    excesses: tuple[Excess, ...]
+    overspends: tuple[Overspend, ...]
+
+    def __len__(self) -> int:
+        return len(self.excesses) + len(self.overspends)
+
+
+def all_obstacles(use: QueueUse, ask: Ask, policy: Policy) -> Iterator[Obstacles]:
+    """For each model that it could be on, the preferred first."""
     need = max(1, ask.need)
-    for choice in models_for(use, ask, policy):
-        if first_overspend(use, ask.account, least_rates(use, ask, choice.model, need)) is None:
-            amounts = _least_amounts(use, ask, choice.model, need)
-            yield list(_excesses(use, ask, amounts, choice.model is not None))
+    for model in _models_of(use, ask, policy):
+        amounts = _least_amounts(use, ask, model, need)
+        yield Obstacles(
+            amounts,
+            tuple(_excesses(use, ask, amounts, model is not None)),
+            tuple(overspends(use, ask.account, least_rates(use, ask, model, need))),
+        )
+
+
+def _models_of(use: QueueUse, ask: Ask, policy: Policy) -> list[int | None]:
+    """None where no model is known that it could be on."""
+    models = [one.model for one in models_for(use, ask, policy)]
+    return [*_devices_and_models(use, ask, policy)[1]] or [None] if None in models else models
 
 
 def is_refused(trial: Trial, ask: Ask, policy: Policy) -> bool:
@@ -124,6 +145,20 @@ def is_refused(trial: Trial, ask: Ask, policy: Policy) -> bool:
     if trial.queues is None or ask.account == NO_ACCOUNT:
         return False
     return all(excess is not None for _, excess in refusals(trial.queues, ask, policy))
+
+
+def as_scavenger(trial: Trial, ask: Ask, policy: Policy) -> tuple[Ask, Overspend | None] | None:
+    """The same for nothing, and what is too dear, if its queue lets groups run that no budget can pay for: on
+    none of the models that it may use. Members whose group pays pay too, or wait."""
+    use = trial.queues
+    if use is None or ask.scavenges or ask.seated or not is_paid_for(use, ask.account):
+        return None
+    need = max(1, ask.need)
+    rates = [least_rates(use, ask, choice.model, need) for choice in models_for(use, ask, policy)]
+    if not all(runs_unpaid(use, ask.account, one) for one in rates):
+        return None
+    unpaid = replace(ask, account=use.book.scavenging(ask.account), scavenges=True)
+    return unpaid, first_overspend(use, ask.account, rates[0])
 
 
 def amounts_asked(use: QueueUse, ask: Ask, policy: Policy) -> list[Ints]:
@@ -343,7 +378,7 @@ def _own_excesses(use: QueueUse, account: int, amounts: Ints, on_models: bool) -
             if bounds.per_user is not None and (row := book.row_of_user(queue, user)) is not None:
                 yield from _beyond(use, limit, "perUser", bounds.per_user, row, asked, user)
         if on_models and book.tree.queues[queue].borrow == "never":
-            yield from _borrowed(use, queue, amounts)
+            yield from beyond_guarantees(use, queue, amounts)
 
 
 def _beyond(
@@ -354,8 +389,8 @@ def _beyond(
         yield Excess(kind, limit.queue, limit.bounds, most, used, asked, user)
 
 
-def _borrowed(use: QueueUse, queue: int, amounts: Ints) -> Iterator[Excess]:
-    """What a queue that never borrows would have beyond its guarantee."""
+def beyond_guarantees(use: QueueUse, queue: int, amounts: Ints) -> Iterator[Excess]:
+    """What a queue would have beyond its guarantees, so that it would have to borrow."""
     book, used = use.book, use.of_queue(queue)
     for limit in book.limits[queue]:
         asked = int(amounts[limit.kinds].sum())

@@ -53,14 +53,22 @@ def first_overspend(use: QueueUse, account: int, rates: Floats, promised: bool =
     """The first budget that cannot pay for what costs so much by the hour, in each unit: that of its own
     queue, or one above. What places cost that were promised is nothing that keeps anybody from taking them:
     who had to leave for them would have left in vain."""
-    if not is_paid_for(use, account) or not rates.any():
-        return None
-    return next(_overspends(use, account, rates, promised), None)
+    return next(overspends(use, account, rates, promised), None)
 
 
-def _overspends(use: QueueUse, account: int, rates: Floats, promised: bool) -> Iterator[Overspend]:
+def runs_unpaid(use: QueueUse, account: int, rates: Floats) -> bool:
+    """Whether what costs so much by the hour runs without paying: every budget that cannot pay for it says
+    so, and there is one."""
+    short = {one.queue for one in overspends(use, account, rates)}
+    budgets = [use.book.tree.queues[queue].budget for queue in short]
+    return bool(budgets) and all(one is not None and one.on_spent == "scavenge" for one in budgets)
+
+
+def overspends(use: QueueUse, account: int, rates: Floats, promised: bool = False) -> Iterator[Overspend]:
+    """Of all these budgets, and of every period into which it would run."""
     balances = use.balances
-    assert balances is not None, "only where there are budgets"
+    if balances is None or not is_paid_for(use, account) or not rates.any():
+        return
     rows, costs = use.costs(account, rates)
     committed = balances.committed[rows] + use.committed[rows]
     spent = np.zeros_like(committed)

@@ -11,9 +11,12 @@ down as soon as that changes: since then it has cost what it cost then. If nobod
 no more than now.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import accumulate
 
+import msgspec
 import numpy as np
 
 from maitred.cluster.account import NO_ACCOUNT
@@ -27,7 +30,8 @@ from maitred.cluster.queues.balances import (
 )
 from maitred.cluster.queues.book import RENEWED_EVERY, QueueBook, in_queues
 from maitred.cluster.queues.charges import MONEY, Floats
-from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME, Snapshot
+from maitred.cluster.queues.scavenging import identity
+from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME, Occupant, Snapshot
 from maitred.decide.queues.idle import idle_rates
 from maitred.model.memory import LONGEST
 from maitred.model.meta import Timestamp
@@ -35,11 +39,20 @@ from maitred.model.periods import period_bounds
 from maitred.model.policy import Policy
 from maitred.model.queues import QueueBudget
 from maitred.model.runtime import with_stay
-from maitred.model.spending import NO_SPENDING, SETTLED_EVERY, UNREAD, QueueSpending, SpendingMemory
+from maitred.model.spending import (
+    NO_SPENDING,
+    SETTLED_EVERY,
+    UNREAD,
+    QueueSpending,
+    Scavenger,
+    SpendingMemory,
+)
 from maitred.model.times import at_second
-from maitred.model.words import moment
+from maitred.model.words import moment, rounded
 
 DEVICE_HOURS = "device-hours"
+LONGEST_LIST = LONGEST * 2 // 3
+"""Of groups that do not pay, in characters."""
 LEAST = 1e-6
 """What is less is nothing."""
 NOBODY = -1
@@ -53,6 +66,8 @@ class BudgetOutcome:
     balances: Balances | None = None
     memory: SpendingMemory | None = None
     """What is to be remembered from now on; None if that is what was."""
+    known: SpendingMemory = NO_SPENDING
+    """The same, whether or not it is due."""
     wake_at: int | None = None
     """In milliseconds since 1970."""
     warnings: tuple[str, ...] = ()
@@ -149,7 +164,7 @@ class _Settlement:
         row = above[pods, levels]
         models = book.model_of(snapshot.nodes)[bound.node[pods]]
         rate = book.charges.of_bound(pods, self.units[row], models)
-        costs = rate > 0
+        costs = (rate > 0) & ~book.unpaid[pods]
         pods, row, rate = pods[costs], row[costs], rate[costs]
         seen, since = self._times(bound.bound_at[pods])
         _, start = self._times(bound.started[pods])
@@ -220,10 +235,11 @@ class _Settlement:
         in_all = running.sums(running.rate * running.seen * (ends - self.now) / HOUR, rows)
         memory = self._remembered(now, spent, rate, in_all, np.where(self.kept > 0, balances.idle, 0.0))
         due = self._is_due(rate, left_rate, bool(memory.queues))
+        due = due or memory.scavengers != self.memory.scavengers
         looks = [self.at if not due else self.now] if rate.any() or self.kept.any() else []
         wakes = [one + SETTLED_EVERY for one in looks] + self.bounds[:, 1].tolist()
         warnings = (*self._warnings(balances), *filter(None, [self.unread]))
-        return BudgetOutcome(balances, memory if due else None, min(wakes), warnings)
+        return BudgetOutcome(balances, memory if due else None, memory, min(wakes), warnings)
 
     def _cost_of_idle(self, row: int, one: QueueSpending) -> float:
         """Since it was written down, in this period."""
@@ -295,7 +311,8 @@ class _Settlement:
             for row in order
             if spent[row] > 0 or rate[row] > 0 or self.kept[row] > 0
         ]
-        while len(str(memory := SpendingMemory(now, tuple(sorted(found, key=_name))))) > LONGEST:
+        there = scavengers_there(self.book)
+        while len(str(memory := SpendingMemory(now, tuple(sorted(found, key=_name)), there))) > LONGEST:
             del found[len(found) * 3 // 4 :]
         return memory
 
@@ -307,10 +324,38 @@ class _Settlement:
             if reached:
                 found.append(
                     f"queue {self.book.tree.queues[queue].name} has spent or committed {max(reached):.0%} of "
-                    f"the {budget.amount:g} {unit_words(budget, self.policy)} that it may spend until "
+                    f"the {rounded(budget.amount)} {unit_words(budget, self.policy)} that it may spend until "
                     f"{moment(int(balances.bounds[row, 1]) // 1000)}"
                 )
         return found
+
+
+def with_scavengers(known: SpendingMemory, begun: Sequence[Scavenger]) -> SpendingMemory:
+    """Remembered too: groups that begin to run without paying, or whose members join others who do. If there
+    are too many, the last of them pay from the next decision on."""
+    pods = {one.group: [*one.pods] for one in known.scavengers}
+    for one in begun:
+        pods.setdefault(one.group, []).extend(one.pods)
+    found = [Scavenger(group, tuple(sorted({*own}))) for group, own in sorted(pods.items())]
+    rest = len(str(msgspec.structs.replace(known, scavengers=())))
+    return msgspec.structs.replace(known, scavengers=_that_fit(found, min(LONGEST_LIST, LONGEST - rest)))
+
+
+def _that_fit(groups: Sequence[Scavenger], room: int) -> tuple[Scavenger, ...]:
+    """As many as so many characters are enough for."""
+    sizes = accumulate(len(msgspec.json.encode(one)) + 1 for one in groups)
+    return tuple(one for one, size in zip(groups, sizes, strict=True) if size <= room)
+
+
+def scavengers_there(book: QueueBook) -> tuple[Scavenger, ...]:
+    """Those of whom it is remembered, as far as they still run."""
+    rows = np.flatnonzero(book.unpaid)
+    occupants: list[Occupant] = book.snapshot.bound.occupants[rows].tolist()
+    here = {identity(one.uid, one.key) for one in occupants}
+    kept = (
+        (one.group, tuple(filter(here.__contains__, one.pods))) for one in book.snapshot.spending.scavengers
+    )
+    return _that_fit([Scavenger(group, pods) for group, pods in kept if pods], LONGEST_LIST)
 
 
 def _name(one: QueueSpending) -> str:

@@ -1,7 +1,8 @@
 """Who must leave for whom, where there are queues: by priority, or because what they have was lent to them.
 
 Two groups are compared at the level where the branches of their queues part. What is entitled there yields to
-no other queue; what is borrowed yields to whoever is entitled, and to a higher priority.
+no other queue; what is borrowed yields to whoever is entitled, and to a higher priority. What runs without
+paying yields to all who pay.
 """
 
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.queues.use import QueueUse
 from maitred.decide.preemption.evictable import EvictablePods
+from maitred.decide.queues.budget_words import unpaid_words
 from maitred.decide.queues.standings import NOWHERE, Standings
 from maitred.decide.queues.words import lent_words, share_words
 from maitred.model.plan import EvictionCause
@@ -54,9 +56,13 @@ class QueueRights:
         lower = evictable.below(rank.priority, schedulers)
         if not self.by_rank:
             lower = np.zeros_like(lower)
+        unpaid = evictable.scavenges
+        if evictable.anybody_scavenges:
+            unpaid = unpaid & evictable.removable(schedulers)
         if account == NO_ACCOUNT:
             # What an entitled group has is taken by no one who has no right to it.
-            return Yielding(lower, evictable.protected_until, _preempted)
+            until = np.where(unpaid, 0, evictable.protected_until)
+            return Yielding(lower | unpaid, until, self._rule(np.zeros_like(lower), (), ()))
         if not self.might_yield(account, amounts, rank, schedulers):
             return Yielding(np.zeros_like(lower), evictable.protected_until, _preempted)
         own = self.use.book.accounts[account].queue
@@ -73,15 +79,18 @@ class QueueRights:
             if self.policy.fair_share.reclaim:
                 least = theirs & (evictable.priority <= rank.priority)
                 reclaimed |= least & self._has_more(chain[level], standings.above[:, level], amounts)
-        reclaimed &= evictable.removable(schedulers)
+        reclaimed &= evictable.removable(schedulers) & ~unpaid
         preempted &= ~reclaimed
         until = np.where(reclaimed, standings.lent_until, evictable.protected_until)
-        return Yielding(preempted | reclaimed, until, self._rule(reclaimed, chain, borrows))
+        until = np.where(unpaid, 0, until)
+        return Yielding(preempted | reclaimed | unpaid, until, self._rule(reclaimed, chain, borrows))
 
     def might_yield(self, account: int, amounts: Ints, rank: Rank, schedulers: tuple[str, ...]) -> bool:
         """Whether it is worth while to look at every pod: for most who wait nobody yields, which is known
         sooner."""
         if self.by_rank and self.evictable.any_below(rank.priority, schedulers):
+            return True
+        if self.evictable.anybody_scavenges:
             return True
         borrows = self.use.borrows(account, amounts)
         if all(borrows) and not self.policy.fair_share.reclaim:
@@ -103,6 +112,9 @@ class QueueRights:
         book, used = self.use.book, self.use.now.copy()  # before anybody leaves
 
         def rule(pod: int) -> tuple[EvictionCause, str]:
+            if self.evictable.scavenges[pod]:
+                queue = int(self.standings.queue[pod])
+                return "Budget", unpaid_words(self._budget_above(queue))
             if not reclaimed[pod]:
                 return "Preemption", ""
             theirs = self.tree.chain[int(self.standings.queue[pod])]
@@ -111,6 +123,12 @@ class QueueRights:
             return "Reclaim", words(book, used, chain[level], theirs[level])
 
         return rule
+
+    def _budget_above(self, queue: int) -> str:
+        """The queue whose budget pays for what a queue has: its own if it has one, else the next above."""
+        chain = (self.tree.queues[one] for one in reversed(self.tree.chain[queue]))
+        found: str = next(one.name for one in chain if one.budget is not None)
+        return found
 
 
 def _parting(one: tuple[int, ...], other: tuple[int, ...]) -> int:

@@ -15,7 +15,8 @@ NOWHERE = -1
 
 
 class Standings:
-    """Worked out once, for the cluster as the cycle found it. Pods that are leaving stand nowhere."""
+    """Worked out once, for the cluster as the cycle found it. Pods that are leaving stand nowhere, and
+    neither do those who do not pay."""
 
     def __init__(self, book: QueueBook, evictable: EvictablePods) -> None:
         self.book, self.evictable = book, evictable
@@ -68,6 +69,7 @@ class Standings:
         pod of each unit."""
         bound = self.evictable.bound
         counts = (self.account != NO_ACCOUNT) & ~self.evictable.leaving & ~bound.terminating
+        counts &= ~self.evictable.scavenges
         pods = np.flatnonzero(counts)
         alone = len(self.evictable.snapshot.seated) + np.arange(len(bound.node))
         group = np.where(bound.group == NO_GROUP, alone, bound.group).astype(np.int64)

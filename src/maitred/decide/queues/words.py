@@ -18,6 +18,7 @@ from maitred.model.plan import Blocker, Detail
 from maitred.model.policy import Policy
 from maitred.model.quantity import text
 from maitred.model.queues import ANY_MODEL, DEVICE_MODELS, EVERY_MODEL
+from maitred.model.words import grouped
 
 NAMES_SHOWN = 5
 
@@ -70,8 +71,10 @@ def _detail(use: QueueUse, excess: Excess, by: list[tuple[str, int]]) -> Detail:
 
 def _sentence(use: QueueUse, excess: Excess) -> str:
     bounds, queue = excess.bounds, use.book.tree.queues[excess.queue].name
-    what, asked = named(bounds), text(bounds.resource, excess.asked)
-    allowed, used = text(bounds.resource, excess.allowed), text(bounds.resource, excess.used)
+    what = named(bounds)
+    allowed, used, asked = (
+        shown(bounds.resource, size) for size in (excess.allowed, excess.used, excess.asked)
+    )
     match excess.kind:
         case "cap":
             return f"queue {queue} may have {allowed} {what} and has {used}, and the group asks for {asked}"
@@ -97,13 +100,18 @@ def _sentence(use: QueueUse, excess: Excess) -> str:
             )
 
 
+def shown(resource: str, amount: int) -> str:
+    """`1,024`, `32Gi`."""
+    return grouped(text(resource, amount))
+
+
 def named(bounds: Bounds) -> str:
     """`nvidia.com/gpu (H100)`."""
     return bounds.resource if bounds.model == EVERY_MODEL else f"{bounds.resource} ({bounds.model})"
 
 
 def _listed(bounds: Bounds, by: list[tuple[str, int]]) -> str:
-    return "used by " + ", ".join(f"{group} ({text(bounds.resource, amount)})" for group, amount in by)
+    return "used by " + ", ".join(f"{group} ({shown(bounds.resource, amount)})" for group, amount in by)
 
 
 def used_by(use: QueueUse, excess: Excess) -> list[tuple[str, int]]:
@@ -140,10 +148,10 @@ def lent_words(book: QueueBook, used: Ints, own: int, other: int) -> str:
     """Whose guarantee it is, and how much was borrowed. `used` is what all rows used before."""
     mine, theirs = book.tree.queues[own].name, book.tree.queues[other].name
     bounds, amount = _most_beyond(book, used[book.row(other)], other)
-    what, guaranteed = named(bounds), text(bounds.resource, bounds.guarantee or 0)
+    what, guaranteed = named(bounds), shown(bounds.resource, bounds.guarantee or 0)
     return (
         f"it was lent: queue {mine} asks for no more than it is guaranteed, and queue {theirs} has "
-        f"{text(bounds.resource, amount)} {what}, of which {guaranteed} are guaranteed to it"
+        f"{shown(bounds.resource, amount)} {what}, of which {guaranteed} are guaranteed to it"
     )
 
 

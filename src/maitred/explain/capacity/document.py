@@ -89,12 +89,12 @@ class QueueRoom(Record, frozen=True):
     queue: str
     shape: ShapeOfPods
     members: int
-    """The largest gang that would start now, by room and by limits."""
+    """The largest gang that would start now, by room, by limits and by budgets."""
     room: int
     """The largest by room alone."""
     limit: str
-    """The first limit that a larger gang would exceed, whatever room there is: its kind and whose it is.
-    Empty where none is in the way before the whole cluster is full."""
+    """The first limit or budget that a larger gang would exceed, whatever room there is: its kind and whose
+    it is. Empty where none is in the way before the whole cluster is full."""
 
 
 # -- fragmentation -----------------------------------------------------------------------------------------
@@ -216,6 +216,8 @@ IdleReason = Literal[
     "DeviceTainted",
     "Tainted",
     "Stranded",
+    "Quota",
+    "Budget",
     "Fragmented",
     "NotManaged",
 ]
@@ -224,7 +226,8 @@ IdleReason = Literal[
 class IdlePart(Record, frozen=True):
     reason: IdleReason
     detail: str
-    """The taint, or the resource that the nodes are out of."""
+    """The taint, the resource that the nodes are out of, or the queue whose limit or budget it
+    is; empty for several queues, and where no single limit is in the way."""
     devices: int
     nodes: int
     cost_per_hour: float | None

@@ -9,7 +9,9 @@
 - Tainted: nobody who waits for such devices tolerates a taint of the node. Where nobody waits, those count
   who have some;
 - Stranded: the node has too little of something else for any pod that asks for such devices;
-- Fragmented: groups that wait could use such a device on that node, but too few are left together;
+- Quota, Budget: a limit, or a budget, of their queue is what keeps groups waiting that could use such a
+  device on that node: as many as these ask for;
+- Fragmented: groups that wait for room could use such a device on that node, but too few are left together;
 - Free: nobody who waits asks for them.
 """
 
@@ -24,6 +26,7 @@ from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.selection import REPELLING, required_nodes, tolerated_nodes
 from maitred.explain.capacity.document import Idle, IdlePart, IdleReason
 from maitred.explain.capacity.survey import CORE, Survey
+from maitred.explain.remedies.rehearsal import RankedGroup
 from maitred.explain.tables import listed
 from maitred.model.needs import Needs
 from maitred.model.node import NOT_READY, UNREACHABLE, UNSCHEDULABLE
@@ -122,7 +125,8 @@ class Sorting(ABC):
         yield from self._unwell()
         yield from self._tainted()
         yield from self._stranded()
-        yield self._take("Fragmented", "", self._wanted)
+        yield from self._held()
+        yield self._take("Fragmented", "", self._accepted_by(self._for_room))
         yield self._take("Free", "", np.ones(len(self._left), dtype=np.bool_))
 
     @abstractmethod
@@ -134,8 +138,12 @@ class Sorting(ABC):
         """By what their device plugins or drivers say of them."""
 
     @abstractmethod
-    def _waiting_numbers(self) -> set[int]:
-        """The needs of members that still wait, and ask for such devices."""
+    def _numbers_of(self, groups: Sequence[RankedGroup]) -> set[int]:
+        """The needs of members of these that still wait, and ask for such devices."""
+
+    @abstractmethod
+    def _asked_by(self, ranked: RankedGroup) -> int:
+        """How many such devices the members ask for that a group lacks for its quorum."""
 
     @abstractmethod
     def _using_numbers(self) -> set[int]:
@@ -192,7 +200,7 @@ class Sorting(ABC):
 
     @cached_property
     def _waiting(self) -> list[Needs]:
-        return [self.snapshot.needs[number] for number in sorted(self._waiting_numbers())]
+        return [self.snapshot.needs[number] for number in sorted(self._numbers_of(self.survey.waiting))]
 
     @cached_property
     def _known(self) -> list[Needs]:
@@ -204,12 +212,50 @@ class Sorting(ABC):
         return [*dict.fromkeys(needs.tolerations for needs in self._known)] or [self._usual_tolerations]
 
     @cached_property
-    def _wanted(self) -> Mask:
-        """Nodes that some group which waits would accept."""
-        wanted = np.zeros(len(self._left), dtype=np.bool_)
-        for node, tolerations in dict.fromkeys((needs.node, needs.tolerations) for needs in self._waiting):
-            wanted |= required_nodes(self.nodes, node) & tolerated_nodes(self.nodes, tolerations)
-        return wanted
+    def _held_groups(self) -> list[tuple[IdleReason, str, list[RankedGroup]]]:
+        """Groups that wait for a limit or a budget, by whose it is; those that ask for most, first."""
+        found = dict[tuple[IdleReason, str], list[RankedGroup]]()
+        for ranked in self.survey.waiting if self.survey.kept_back else ():
+            blocker = self.survey.kept_back.get(self.survey.rehearsal.kin(ranked))
+            if blocker is not None and self._asked_by(ranked):
+                reason: IdleReason = "Budget" if blocker.category == "Budget" else "Quota"
+                found.setdefault((reason, str(blocker.detail.get("queue", ""))), []).append(ranked)
+        return sorted(
+            ((*whose, groups) for whose, groups in found.items()),
+            key=lambda one: (-sum(map(self._asked_by, one[2])), *one[:2]),
+        )
+
+    @cached_property
+    def _for_room(self) -> list[RankedGroup]:
+        """Groups that wait, and for no limit of their queue."""
+        held, kin = self.survey.kept_back, self.survey.rehearsal.kin
+        return [ranked for ranked in self.survey.waiting if not held or kin(ranked) not in held]
+
+    def _held(self) -> Iterator[IdleCount]:
+        """No more than they ask for, where most is left together."""
+        told, others = self._held_groups[:MOST_DETAILS], self._held_groups[MOST_DETAILS:]
+        for reason, queue, groups in told:
+            yield self._take(reason, queue, self._enough_for(groups))
+        for reason in dict.fromkeys(reason for reason, _, _ in others):
+            groups = [one for other, _, own in others if other == reason for one in own]
+            yield self._take(reason, "", self._enough_for(groups))
+
+    def _enough_for(self, groups: Sequence[RankedGroup]) -> Ints:
+        """On each node, what these could use there: together as many as they ask for."""
+        there = np.where(self._accepted_by(groups), self._left, 0)
+        order = np.argsort(-there, kind="stable")
+        before = np.cumsum(there[order]) - there[order]
+        amounts = np.zeros_like(there)
+        amounts[order] = np.clip(sum(map(self._asked_by, groups)) - before, 0, there[order])
+        return amounts
+
+    def _accepted_by(self, groups: Sequence[RankedGroup]) -> Mask:
+        """Nodes that some of these groups would accept."""
+        accepted = np.zeros(len(self._left), dtype=np.bool_)
+        asked = [self.snapshot.needs[number] for number in sorted(self._numbers_of(groups))]
+        for node, tolerations in dict.fromkeys((needs.node, needs.tolerations) for needs in asked):
+            accepted |= required_nodes(self.nodes, node) & tolerated_nodes(self.nodes, tolerations)
+        return accepted
 
     def _stranded(self) -> Iterator[IdleCount]:
         """By the first resource of which the node has less than the most modest pod asks for."""
@@ -251,9 +297,14 @@ class PluginSorting(Sorting):
                     amounts[row] = unwell[self.resource].unwell
             yield self._take(reason, "", amounts)
 
-    def _waiting_numbers(self) -> set[int]:
-        shapes = {shape for ranked in self.survey.waiting for shape in np.unique(ranked.view.shapes).tolist()}
+    def _numbers_of(self, groups: Sequence[RankedGroup]) -> set[int]:
+        shapes = {shape for ranked in groups for shape in np.unique(ranked.view.shapes).tolist()}
         return {n for n in (self.snapshot.shapes[shape].needs for shape in shapes) if self._asks(n)}
+
+    def _asked_by(self, ranked: RankedGroup) -> int:
+        shapes = (self.snapshot.shapes[shape].needs for shape in ranked.view.shapes.tolist())
+        each = sorted(dict(self.snapshot.needs[number].requests).get(self.resource, 0) for number in shapes)
+        return sum(each[: ranked.view.missing])
 
     def _using_numbers(self) -> set[int]:
         starting = {self.snapshot.shapes[s].needs for v in self.snapshot.groups for s in v.shapes.tolist()}

@@ -1,6 +1,6 @@
 """Why devices are idle that claims are for, and with them all devices of the cluster."""
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -20,6 +20,7 @@ from maitred.decide.shares.placing import device_worth
 from maitred.explain.capacity.document import Idle, IdlePart, IdleReason
 from maitred.explain.capacity.idle import IdleCount, Sorting, idle_by_model, shown_parts, uncounted
 from maitred.explain.capacity.survey import Survey
+from maitred.explain.remedies.rehearsal import RankedGroup
 from maitred.model.policy import price_of
 
 MOST_TAINTS = 4
@@ -117,10 +118,13 @@ class ClaimSorting(Sorting):
         keys = sorted({taint.key for device in found for taint in device.taints})
         return [*keys[:MOST_TAINTS], *(["other taints"] if len(keys) > MOST_TAINTS else [])]
 
-    def _waiting_numbers(self) -> set[int]:
-        waiting = (set(ranked.view.shapes.tolist()) for ranked in self.survey.waiting)
+    def _numbers_of(self, groups: Sequence[RankedGroup]) -> set[int]:
+        waiting = (set(ranked.view.shapes.tolist()) for ranked in groups)
         shapes = [self.snapshot.shapes[number] for number in set[int]().union(*waiting)]
         return {shape.needs for shape in shapes if any(map(self._asks, shape.devices))}
+
+    def _asked_by(self, ranked: RankedGroup) -> int:
+        return self.survey.counted_of(ranked) if self._numbers_of([ranked]) else 0
 
     def _asks(self, need: ClaimNeed) -> bool:
         return bool(need.spec) and self.kind in self.claimed.kinds_of(need.spec)
@@ -131,14 +135,20 @@ class ClaimSorting(Sorting):
 
     def beyond(self, price: float | None) -> Iterator[IdlePart]:
         """Devices that belong to no single node."""
-        tally, wanted = self.found.beyond, bool(self._waiting)
+        tally, reason, detail = self.found.beyond, *self._why_beyond()
         parts: tuple[tuple[IdleReason, str, int], ...] = (
             ("DeviceTainted", ", ".join(self._taint_keys), tally.unwell),
-            ("Fragmented" if wanted else "Free", "", tally.free),
+            (reason, detail, tally.free),
         )
         for reason, detail, count in parts:
             if count:
                 yield IdlePart(reason, detail, count, 0, None if price is None else round(count * price, 2))
+
+    def _why_beyond(self) -> tuple[IdleReason, str]:
+        if self._numbers_of(self._for_room):
+            return "Fragmented", ""
+        held = next(((reason, queue) for reason, queue, _ in self._held_groups), None)
+        return held or ("Free", "")
 
 
 def _kinds_of(spec: bytes, nodes: NodeView, inventory: Inventory) -> Iterator[DeviceKind]:

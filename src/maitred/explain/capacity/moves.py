@@ -27,7 +27,7 @@ from maitred.decide.levels import codes_of
 from maitred.decide.preemption.units import Units
 from maitred.decide.seating import commit, required_domain
 from maitred.explain.capacity.document import Fragmented, Move, PodMove
-from maitred.explain.capacity.survey import Survey
+from maitred.explain.capacity.survey import DIAGNOSIS_ATTEMPTS, Survey
 from maitred.explain.remedies.rehearsal import RankedGroup
 from maitred.model.group import Group, TopologyRequest
 from maitred.model.plan import Blocker
@@ -36,8 +36,6 @@ MOST_GROUPS = 8
 MOST_SUMMED = 100
 MOST_TRIES = 4
 """Of either kind of move, for each group."""
-DIAGNOSIS_ATTEMPTS = 6
-"""About what it takes to see what is in the way of a group."""
 
 
 def fragmented(survey: Survey) -> tuple[Fragmented, ...]:

@@ -1,7 +1,7 @@
 """What all questions of capacity stand on: what is decided now, and what is left once that is done."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -32,12 +32,14 @@ from maitred.explain.remedies.rehearsal import (
 )
 from maitred.explain.situation import Situation
 from maitred.model.needs import Needs
-from maitred.model.plan import Bind
+from maitred.model.plan import Bind, Blocker
 from maitred.model.policy import Search, is_device
 from maitred.model.quantity import CPU
 
 EFFORT = 800
 """For all tries of one question; about a tenth of a second."""
+DIAGNOSIS_ATTEMPTS = 6
+"""About what it takes to see what is in the way of a group."""
 SECONDS_PER_HOUR = 3600
 CORE = 1000
 """One of cpu, in the unit in which it is counted."""
@@ -67,6 +69,28 @@ class Survey:
         self.waiting = [ranked for ranked in self.rehearsal.ranked_groups if ranked.waits]
         """Groups for which there is no room, in the order of their turns."""
         self.notes: list[str] = []
+
+    @cached_property
+    def kept_back(self) -> Mapping[Hashable, Blocker]:
+        """Of kinds of groups that wait for a limit or a budget of their queue first of all: what it is. Room
+        would not help them. Where they are too many to look at, it is taken to be room."""
+        found, seen = dict[Hashable, Blocker](), set[Hashable]()
+        if self.snapshot.book is None:
+            return found
+        self.begin()
+        for ranked in self.waiting:
+            kin = self.rehearsal.kin(ranked)
+            if kin in seen or ranked.view.account == NO_ACCOUNT:
+                continue
+            if self.effort.spent:
+                self.note_effort()
+                break
+            seen.add(kin)
+            self.spend(DIAGNOSIS_ATTEMPTS)
+            first = self.rehearsal.blockers(ranked)[0]
+            if first.category in ("Quota", "Budget"):
+                found[kin] = first
+        return found
 
     @property
     def context(self) -> Context:
@@ -321,7 +345,8 @@ class Survey:
 
     def _seats(self, binds: Sequence[Bind]) -> dict[str, Taken]:
         """By group, in the order of its members: those of the quorum come first."""
-        account_of = {pod: view.account for view in self.snapshot.groups for pod in view.pods}
+        groups = self.situation.cycle().groups
+        account_of = {pod: group.ask.account for group in groups for pod in group.view.pods}
         shape_of = {
             pod: shape
             for view in self.snapshot.groups

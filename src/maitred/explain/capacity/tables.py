@@ -11,6 +11,7 @@ from maitred.explain.capacity.document import (
     Fragmented,
     Gangs,
     Idle,
+    IdlePart,
     IdleReason,
     Incomplete,
     Largest,
@@ -42,6 +43,8 @@ REASONS: dict[IdleReason, str] = {
     "DeviceTainted": "the devices are tainted: {}",
     "Tainted": "no pod that could use them tolerates {}",
     "Stranded": "the nodes have too little {} left for any pod that asks for these devices",
+    "Quota": "the limits of {} keep back the groups that want them",
+    "Budget": "the budget of {} cannot pay for the groups that want them",
     "Fragmented": "too few in one place for any waiting group",
     "Free": "no waiting group asks for them",
 }
@@ -369,10 +372,16 @@ def _idle(capacity: Capacity, width: int | None) -> Iterator[Text]:
 
 def _idle_row(capacity: Capacity, each: Idle, place: int) -> Sequence[Cell]:
     part = each.reasons[place]
-    why = REASONS[part.reason].format(part.detail)
+    why = REASONS[part.reason].format(_detail(part))
     cost = [f"{money(capacity, part.cost_per_hour)} an hour"] if part.cost_per_hour is not None else []
     where = counted(part.nodes, "node") if part.nodes else "shared by nodes"
     return (text(each.resource, part.devices), part.reason, where, *cost, why)
+
+
+def _detail(part: IdlePart) -> str:
+    if part.reason in ("Quota", "Budget"):
+        return f"queue {part.detail}" if part.detail else "other queues"
+    return part.detail
 
 
 def sections_of(capacity: Capacity) -> Sequence[tuple[str, Section]]:

@@ -63,7 +63,7 @@ def _forbidden(survey: Survey) -> Iterator[PreemptionWorth]:
     """The first group of each kind that waits and would make others leave if it were allowed to."""
     left, seen = MOST_GROUPS, set[Hashable]()
     for ranked in survey.waiting:
-        rank = screen(ranked.view, survey.snapshot, survey.context).rank
+        rank = screen(ranked.view, survey.snapshot, survey.context, survey.rehearsal.now).rank
         preemptor = Preemptor(ranked.view, ask_of(ranked.view), rank)
         kin = (survey.rehearsal.kin(ranked), rank)
         if kin in seen or not _is_refused(survey, preemptor) or not _ranks_above_some(survey, preemptor):

@@ -24,6 +24,8 @@ COALESCED, COALESCED_FROM = 1 / 200, 1_000
 """Ends that are apart by no more than this part of the time until then are taken to be one, at the last of
 them; but not on clusters of fewer nodes, where it is quick to look at each."""
 
+A_MOMENT = 0.001
+"""Seconds: a start at the latest moment is not late."""
 LOOKS_PER_ARRIVAL = 2
 """Who comes takes effort too, whether or not there is room."""
 
@@ -38,7 +40,9 @@ class ForecastEvent(IntEnum):
     TENANTS_END = 0
     RIPE = 1
     STAY_ENDS = 2
-    COMES = 3
+    MAY_START = 3
+    LATE = 4
+    COMES = 5
 
 
 class Future(EventLoop[float]):
@@ -57,6 +61,8 @@ class Future(EventLoop[float]):
             ForecastEvent.TENANTS_END: self._end_tenants,
             ForecastEvent.RIPE: self._ripen,
             ForecastEvent.STAY_ENDS: self._end,
+            ForecastEvent.MAY_START: self._let_start,
+            ForecastEvent.LATE: self._give_up_in_time,
             ForecastEvent.COMES: self._welcome,
         }
         super().__init__(outset.now, handlers)
@@ -95,6 +101,11 @@ class Future(EventLoop[float]):
         for group in outset.waiting:
             self._join(group)
         self._hopeless.update(self._queues)
+        for at, group in outset.held_back:
+            self.expect(at, ForecastEvent.MAY_START, group)
+        for group in outset.waiting:
+            if group.latest_start < NEVER:
+                self.expect(group.latest_start + A_MOMENT, ForecastEvent.LATE, group)
         self._expect_next(ForecastEvent.TENANTS_END, self._ends, 0)
         self._expect_next(ForecastEvent.RIPE, outset.ripening, 0)
         self._expect_next_arrival()
@@ -159,6 +170,22 @@ class Future(EventLoop[float]):
         self.cluster.leave(stay)
         self._queues.pop(rest_of(stay.group.key), None)
         self._freed = True
+
+    def _let_start(self, group: ForecastGroup) -> None:
+        """It was not to start before."""
+        now = group.at(self.now)
+        self._join(now)
+        self._came[now.kin] = None
+        if now.latest_start < NEVER:
+            self.expect(now.latest_start + A_MOMENT, ForecastEvent.LATE, now)
+
+    def _give_up_in_time(self, group: ForecastGroup) -> None:
+        """If it waits still, it goes as if it had no deadline."""
+        queue = self._queues.get(group.kin, [])
+        place = next((place for place, one in enumerate(queue) if one is group), None)
+        if place is not None:
+            queue[place : place + 1] = []
+            insort(queue, group.at(self.now), key=lambda one: one.turn)
 
     def _expect_next_arrival(self) -> None:
         arrival = next(self._arrivals, None)

@@ -12,6 +12,7 @@ from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.snapshot import MemberOrder
 from maitred.decide.agenda import Turn, first_turn
 from maitred.decide.ask import Ask, Assignment
+from maitred.decide.deadlines import NOT_DUE
 from maitred.explain.forecast.runs import DRAWS, NEVER, Floats, Runs
 from maitred.explain.forecast.shapes import KnownShapes
 from maitred.model.group import TopologyRequest
@@ -44,10 +45,17 @@ class ForecastGroup:
     """Those that its waiting members name."""
     came: bool = False
     """Whether it is one of those who are yet to come."""
+    latest_start: float = NEVER
+    """Until when its deadline puts it before others, where the order goes by deadlines."""
 
     @property
     def priority(self) -> int:
         return self.turn.priority
+
+    def at(self, now: float) -> "ForecastGroup":
+        """A deadline that it cannot keep any more puts it before nobody."""
+        late = now > self.latest_start
+        return replace(self, turn=self.turn._replace(deadline=NOT_DUE), latest_start=NEVER) if late else self
 
     def again(self, now: float) -> "ForecastGroup":
         """It has lost its seats, and is created anew."""

@@ -58,7 +58,7 @@ class Lending:
         )
         found[use.book.accounts[account].queue] = True
         still: Mask = found[np.where(standings.queue == NO_QUEUE, len(tree), standings.queue)]
-        return still
+        return still | self.evictable.scavenges
 
     @cached_property
     def ripening(self) -> Floats:

@@ -1,7 +1,7 @@
 """Where every future begins: what is decided now, who runs and until when, who waits and who may come."""
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -13,12 +13,13 @@ from maitred.decide.agenda import first_turn
 from maitred.decide.alike import kin, plain
 from maitred.decide.ask import Ask, Assignment, ask_of
 from maitred.decide.context import Context
+from maitred.decide.deadlines import NOT_DUE, due, goes_by_deadline, urgency
 from maitred.decide.diagnose import Diagnosis, Grounds
 from maitred.decide.levels import known_levels
 from maitred.decide.preemption.evictable import NEVER as ALWAYS_PROTECTED
 from maitred.decide.preemption.evictable import EvictablePods
 from maitred.decide.queues.past_use import PastUse, settle
-from maitred.decide.screen import screen
+from maitred.decide.screen import screen, waits_for_time_alone
 from maitred.explain.forecast.ends import Tenants
 from maitred.explain.forecast.groups import NOBODY, ForecastGroup, FutureArrivals, rest_of, run_times
 from maitred.explain.forecast.lending import Lending
@@ -54,6 +55,8 @@ class StartingPoint:
         )
         self.seatings = list[PlannedStart]()
         self.waiting = list[ForecastGroup]()
+        self.held_back = list[tuple[float, ForecastGroup]]()
+        """Those that wait for their time, and when that is."""
         for view in self.snapshot.groups:
             group = self._group(view)
             if group is not None:
@@ -61,8 +64,9 @@ class StartingPoint:
 
     @property
     def groups(self) -> list[ForecastGroup]:
-        """All who have a turn now."""
-        return [*(seating.group for seating in self.seatings), *self.waiting]
+        """All who have a turn now, or will have one when it is their time."""
+        held_back = (group for _, group in self.held_back)
+        return [*(seating.group for seating in self.seatings), *self.waiting, *held_back]
 
     @property
     def certain(self) -> bool:
@@ -71,7 +75,7 @@ class StartingPoint:
 
     def beside_others(self, key: str) -> tuple[Blocker, ...]:
         """What would be in the way of one who waits if all others had left; none where that is not sure."""
-        ask = next(group.ask for group in self.waiting if group.key == key)
+        ask = next(group.ask for group in reversed(self.groups) if group.key == key)
         grounds = Grounds(self.snapshot, self.context)
         diagnosis = Diagnosis(grounds, grounds.roomy)
         found = diagnosis.behind_gates(ask)
@@ -82,23 +86,46 @@ class StartingPoint:
     def _group(self, view: GroupView) -> ForecastGroup | None:
         """None for who may not start yet, or is another scheduler's."""
         key, scheduler = view.group.key, self.situation.scheduler
-        screening = screen(view, self.snapshot, self.context)
-        if screening.problems or screening.obstacles or scheduler not in (None, *view.pending_schedulers):
+        screening = screen(view, self.snapshot, self.context, self.situation.now)
+        is_barred = screening.problems or not waits_for_time_alone(screening.obstacles)
+        if is_barred or scheduler not in (None, *view.pending_schedulers):
             return None
+        ask = self._ask(view)
+        latest_start = self._latest_start(view)
         turn = first_turn(
-            self.policy.order, screening.rank.priority, view.created, key, promised=bool(view.nominated)
+            self.policy.order,
+            screening.rank.priority,
+            view.created,
+            key,
+            promised=bool(view.nominated),
+            scavenges=ask.scavenges,
+            deadline=NOT_DUE if latest_start == NEVER else urgency(view, self.snapshot.book, self.now * 1000),
         )
-        ask = ask_of(view)
         return ForecastGroup(
             key=key,
             turn=turn,
             ask=ask,
             kin=self._kin(view, turn.rank),
             runs=self._runs(view.group, view.runtime, view.account, ask),
-            displaces=screening.rank.preemption_policy != "Never",
+            displaces=screening.rank.preemption_policy != "Never" and not ask.scavenges,
             displaceable=not view.group.protection.non_preemptible,
             schedulers=view.pending_schedulers,
+            latest_start=latest_start,
         )
+
+    def _ask(self, view: GroupView) -> Ask:
+        """On the account on which it would run by now."""
+        ask, tried = ask_of(view), self.situation.cycle().group(view.group.key)
+        if tried is None or not tried.ask.scavenges:
+            return ask
+        return replace(ask, account=tried.ask.account, scavenges=True)
+
+    def _latest_start(self, view: GroupView) -> float:
+        """Until when its deadline counts; NEVER if it does not, or not any more."""
+        found = due(view, self.snapshot.book) if goes_by_deadline(self.policy.order) else None
+        known = found is not None and found.can_be_kept(round(self.now * 1000))
+        at = None if found is None or not known else found.latest_start
+        return NEVER if at is None else at / 1000
 
     def _kin(self, view: GroupView, first: int) -> Hashable:
         if not view.missing:
@@ -106,6 +133,10 @@ class StartingPoint:
         return (first, view.account, kin(view) if plain(self.snapshot, view) else view.group.key)
 
     def _admit(self, group: ForecastGroup, view: GroupView) -> None:
+        first = view.runtime.stay.timing.not_before
+        if first is not None and first / 1000 > self.now:
+            self.held_back.append((first / 1000, group))
+            return
         places = [(member, self._places[pod]) for member, pod in enumerate(view.pods) if pod in self._places]
         if places:
             seats = [(member, row) for member, (row, _) in places]
@@ -197,7 +228,7 @@ class StartingPoint:
         """Priorities for which others may have to leave; none where all are of one priority."""
         if self.lending is not None or not preempts(self.policy):
             return frozenset()
-        asking = {group.priority for group in self.waiting if group.displaces}
+        asking = {group.priority for group in self.groups if group.displaces}
         asking.update(group.priority for group in self.arrivals.past)
         lowest = min([*asking, *np.unique(self.priorities).tolist()], default=0)
         return frozenset(asking - {lowest})
@@ -213,8 +244,9 @@ class StartingPoint:
         group = Group(snapshot.bound.occupants[first].key) if seated is None else seated.group
         shapes = tuple(self.known_shapes.of_pods[pods].tolist())
         quorum = min(group.quorum, len(shapes))
-        ask = Ask(shapes, (NOBODY,) * len(shapes), quorum, group.topology, account=account)
-        turn = first_turn(self.policy.order, int(self.priorities[tenant]), now, group.key)
+        free = book is not None and book.accounts[account].scavenges
+        ask = Ask(shapes, (NOBODY,) * len(shapes), quorum, group.topology, account=account, scavenges=free)
+        turn = first_turn(self.policy.order, int(self.priorities[tenant]), now, group.key, scavenges=free)
         runs = self._runs(group, lone if seated is None else seated.runtime, account, ask)
         alike = ("back", turn.rank, shapes, ask.need, group.topology, account)
-        return ForecastGroup(group.key, turn, ask, alike, runs)
+        return ForecastGroup(group.key, turn, ask, alike, runs, displaces=not free)

@@ -21,7 +21,7 @@ def in_its_way(outset: StartingPoint, key: str) -> Mask:
     snapshot, policy, tenants = outset.snapshot, outset.policy, outset.tenants
     asked = {
         resource
-        for group in (*outset.waiting, *(seating.group for seating in outset.seatings))
+        for group in outset.groups
         if group.key == key
         for shape in group.ask.distinct
         for resource, _ in snapshot.needs[snapshot.shapes[shape].needs].requests
@@ -41,7 +41,7 @@ RUNNING: dict[Source, tuple[str, str]] = {
     "stuck": ("terminating pod", "will stay: past the grace period, or on a lost node"),
     "history": ("group", "on nodes will run as long as similar groups did"),
     "deadline": ("group", "on nodes will end at any moment before the deadline"),
-    "limit": ("group", "on nodes will end at any moment before a run-time limit that nobody enforces"),
+    "limit": ("group", "on nodes will end at any moment before a run-time limit that is not enforced"),
     "unknown": ("group", "on nodes will not end: no run time is declared"),
 }
 """Groups and lone pods, by what is known of their ends; in words for one and for many."""

@@ -85,6 +85,8 @@ class Proposal(Record, frozen=True):
     remedies: tuple[Remedy, ...] = ()
     """What others could do; what the user can is among the offers."""
     estimate: Estimate | None = None
+    due: str = ""
+    """Whether it would be done by its deadline, in words; empty if it has none."""
     offers: tuple[Offer, ...] = ()
     notes: tuple[str, ...] = ()
 

@@ -7,6 +7,8 @@ from itertools import chain
 
 import msgspec
 
+from maitred.decide.deadlines import due
+from maitred.decide.queues.budget_words import AT_ANY_TIME
 from maitred.explain.empty import blocker_on_empty_cluster
 from maitred.explain.forecast.estimate import Estimate
 from maitred.explain.forecast.forecast import estimates
@@ -29,13 +31,14 @@ from maitred.explain.proposal.words import answer_words
 from maitred.explain.remedies.seeking import NOT_TRIED, Sought, sought_for
 from maitred.explain.situation import Situation
 from maitred.explain.tables import next_best, way
+from maitred.explain.why.due import words_of_start
 from maitred.model.group import PodGroup
 from maitred.model.manifest import InputError
 from maitred.model.membership import ALONE, POD_GROUP
 from maitred.model.meta import key_of
 from maitred.model.owners import BATCH_JOB
 from maitred.model.plan import Bind, Blocker, Eviction, GroupVerdict, Remedy, Verdict
-from maitred.model.words import counted
+from maitred.model.words import counted, moment
 
 OUTCOME_OF: dict[Verdict, Outcome] = {
     "Scheduled": "fits",
@@ -89,6 +92,7 @@ class Asked:
             on_empty_cluster=self._proof(decisive[0].group) if outcome == "never" else None,
             remedies=remedies,
             estimate=start,
+            due=self._due(decisive[-1].group, outcome, start),
             offers=(*offers, *time_offer(start, self.situation.now)),
             notes=(*self._notes(proposed, outcome), *untried),
         )
@@ -129,6 +133,16 @@ class Asked:
             for proposed in self.proposed_groups
         ]
         return estimates(self.situation, [keys[-1] for keys in waiting if keys])
+
+    def _due(self, group: str, outcome: Outcome, start: Estimate | None) -> str:
+        """Of pods that are decided one by one, the last to start."""
+        view = next(one for one in self.situation.snapshot.groups if one.group.key == group)
+        found = due(view, self.situation.snapshot.book)
+        if found is None or outcome == "never":
+            return ""
+        now = moment(int(self.situation.now.timestamp()))
+        likely = None if start is None else start.likely
+        return words_of_start(found, likely if outcome == "waits" else now)
 
     def _offers(
         self, proposed: ProposedGroup, verdicts: Sequence[GroupVerdict]
@@ -181,6 +195,9 @@ class Asked:
             if view.group.key in proposed.groups and view.later is not None:
                 later = " and ".join(f"{counted(pods, 'pod')} of {key}" for key, pods in view.later.groups)
                 yield f"room is counted for {later} too, created once these run"
+        free = () if self.plan.budgets is None else self.plan.budgets.scavengers
+        if outcome == "fits" and any(one.group in proposed.groups for one in free):
+            yield f"it would run without paying, because no budget of its queue pays for it: {AT_ANY_TIME}"
         if outcome == "waits" and self.plan.search_exhausted:
             yield CUT_SHORT
 

@@ -35,6 +35,8 @@ def rows(proposal: Proposal) -> Iterator[Sequence[Cell]]:
             yield "", "Preemption", refusal
     if proposal.estimate is not None and proposal.estimate.words:
         yield "", "Start", proposal.estimate.words
+    if proposal.due:
+        yield "", "Deadline", proposal.due
     for offer in proposal.offers:
         yield "", Text("Offer", "green"), offer.words
         if offer.change:

@@ -5,12 +5,17 @@
               "amounts": [{"resource": "nvidia.com/gpu", "model": "H100", "guarantee": "8", "cap": null,
                            "perUser": null, "used": "0", "borrowed": "0", "lent": "8", "waiting": null}],
               "budget": {"unit": "device-hours", "budget": 100.0, "period": "day", "spent": 32.0,
-                         "committed": 16.0, "left": 52.0, "until": "2026-02-01T00:00:00Z"}}],
+                         "committed": 16.0, "left": 52.0, "until": "2026-02-01T00:00:00Z",
+                         "onSpent": "wait", "unpaid": 0.0},
+              "lifted": [{"group": "ns/demo", "by": "alice", "reason": "the board sees it today",
+                          "until": "2026-01-31T16:00:00Z"}]}],
  "elsewhere": 0,
  "cluster": [{"resource": "nvidia.com/gpu", "model": "NVIDIA-H100-80GB-HBM3", "there": "16", "used": "16"}]}
 
 Amounts are quantities as Kubernetes writes them.
 """
+
+from typing import Literal
 
 from maitred.model.plan import Record
 from maitred.model.policy import API_VERSION
@@ -47,6 +52,19 @@ class BudgetState(Record, frozen=True):
     """Until the end of the period, by what runs."""
     left: float
     until: str
+    on_spent: Literal["wait", "scavenge"] = "wait"
+    """What becomes of groups that it cannot pay for."""
+    unpaid: float = 0.0
+    """What is used of the queue without paying: how much an hour of it would cost."""
+
+
+class LiftedGroup(Record, frozen=True):
+    """A group that an override lifts past the limits of its queue, or that runs because one has."""
+
+    group: str
+    by: str
+    reason: str
+    until: str
 
 
 class QueueState(Record, frozen=True):
@@ -60,6 +78,8 @@ class QueueState(Record, frozen=True):
     amounts: tuple[QueueAmounts, ...]
     budget: BudgetState | None = None
     """None where it has none of its own."""
+    lifted: tuple[LiftedGroup, ...] = ()
+    """Of groups in this very queue, those that the reader may look at."""
 
 
 class ClusterAmounts(Record, frozen=True):

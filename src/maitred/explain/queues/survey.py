@@ -1,5 +1,7 @@
 """What each queue may have, has, has borrowed and has lent, and what waits for it, at one moment."""
 
+import math
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
@@ -10,12 +12,22 @@ from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Codes, Ints
 from maitred.cluster.queues.book import Limit, QueueBook
 from maitred.cluster.queues.tree import TOP, Bounds
+from maitred.cluster.snapshot import Snapshot
 from maitred.decide.preemption.evictable import EvictablePods
 from maitred.decide.queues.budgets import unit_words
 from maitred.decide.queues.standings import Standings
-from maitred.explain.queues.answer import BudgetState, ClusterAmounts, QueueAmounts, Queues, QueueState
+from maitred.explain.queues.answer import (
+    BudgetState,
+    ClusterAmounts,
+    LiftedGroup,
+    QueueAmounts,
+    Queues,
+    QueueState,
+)
 from maitred.explain.queues.lending import lent
 from maitred.explain.situation import Situation
+from maitred.explain.why.names import Names
+from maitred.model.overrides import note_of
 from maitred.model.quantity import text
 from maitred.model.queues import EVERY_MODEL
 from maitred.model.words import moment
@@ -31,7 +43,7 @@ def queues(situation: Situation, namespaces: Collection[str] | None = None) -> Q
         return Queues(at=at)
     everyone = frozenset(range(len(book.tree)))
     told = everyone if namespaces is None else book.usable_by(namespaces)
-    survey = QueueSurvey(situation, book)
+    survey = QueueSurvey(situation, book, namespaces)
     return Queues(
         at=at,
         queues=tuple(survey.state(queue) for queue in survey.in_order() if queue in told),
@@ -41,8 +53,9 @@ def queues(situation: Situation, namespaces: Collection[str] | None = None) -> Q
 
 
 class QueueSurvey:
-    def __init__(self, situation: Situation, book: QueueBook) -> None:
+    def __init__(self, situation: Situation, book: QueueBook, namespaces: Collection[str] | None) -> None:
         self.situation, self.book, self.tree = situation, book, book.tree
+        self.namespaces = namespaces
         self.used = book.used_at_first
         every = book.hardware - self.used[0]
         self.free: Ints = np.maximum(every, 0)
@@ -58,10 +71,11 @@ class QueueSurvey:
             queue=known.name,
             parent=known.parent,
             weight=known.weight,
-            share=self.book.share(queue, self.used[row]),
+            share=self.book.share(queue, self._paid(queue)),
             waiting_groups=int(self._waiting[0][row]),
             amounts=tuple(self._amounts(queue)),
             budget=self._budget(queue),
+            lifted=tuple(self._lifted.get(queue, ())),
         )
 
     def cluster(self) -> Iterator[ClusterAmounts]:
@@ -71,6 +85,12 @@ class QueueSurvey:
                 if there or used:
                     model = self.book.models[place % len(self.book.models)]
                     yield ClusterAmounts(resource, model, text(resource, there), text(resource, used))
+
+    def _paid(self, queue: int) -> Ints:
+        """What it has, without those who do not pay, as turns compare it."""
+        free = self.book.rows_of_scavengers.get(queue)
+        used: Ints = self.used[self.book.row(queue)]
+        return used if free is None else used - self.used[free]
 
     def _budget(self, queue: int) -> BudgetState | None:
         balances, budget = self.situation.snapshot.balances, self.tree.queues[queue].budget
@@ -86,7 +106,17 @@ class QueueSurvey:
             committed=round(committed, DIGITS),
             left=round(max(0.0, budget.amount - spent - committed), DIGITS),
             until=moment(int(balances.bounds[row, 1]) // 1000),
+            on_spent=budget.on_spent,
+            unpaid=round(self._unpaid(queue, int(balances.units[row])), DIGITS),
         )
+
+    def _unpaid(self, queue: int, unit: int) -> float:
+        """What an hour of those would cost who run in a queue, and below it, without paying."""
+        book, bound = self.book, self.situation.snapshot.bound
+        inside = np.array([one.queue >= 0 and queue in self.tree.chain[one.queue] for one in book.accounts])
+        pods = np.flatnonzero(book.unpaid & inside[book.account_of_bound])
+        models = book.model_of(self.situation.snapshot.nodes)[bound.node[pods]]
+        return float(book.charges.of_bound(pods, np.full(len(pods), unit), models).sum())
 
     # -- one queue ---------------------------------------------------------------------------------------
 
@@ -167,6 +197,27 @@ class QueueSurvey:
         return found
 
     @cached_property
+    def _lifted(self) -> Mapping[int, Sequence[LiftedGroup]]:
+        """By queue: groups that wait and are lifted now, and those that run and were."""
+        found = defaultdict[int, list[LiftedGroup]](list)
+        names, snapshot = Names(self.situation.snapshot), self.situation.snapshot
+        waiting = {group.key: group.view for group in self.situation.cycle().groups}
+        for override in snapshot.overrides.at(self.situation.now).overrides:
+            told = self.namespaces is None or override.group.partition("/")[0] in self.namespaces
+            view, rows = waiting.get(override.group), names.rows_of(override.group)
+            if told and view is not None and view.override is not None:
+                account = view.account
+            elif told and view is None and override.is_as_old_as(_created(snapshot, rows)):
+                account = int(self.book.account_of_bound[rows[0]])
+            else:
+                continue
+            if account != NO_ACCOUNT:
+                note = note_of(override)
+                known = LiftedGroup(override.group, note.by, note.reason, note.until)
+                found[self.book.accounts[account].queue].append(known)
+        return found
+
+    @cached_property
     def _waiting(self) -> tuple[Ints, Ints]:
         """In every row: how many groups wait, and what they ask for of every resource."""
         book, cycle = self.book, self.situation.cycle()
@@ -192,6 +243,11 @@ class QueueSurvey:
             found += count * self.book.amounts_of(needs, known.devices)
             shared |= self.book.shared_by(known.devices)
         return sum(shared.values(), start=found)
+
+
+def _created(snapshot: Snapshot, rows: Rows) -> float:
+    """When the first of these pods was created, in seconds since 1970; infinity where there are none."""
+    return min((member.order[1] for member in snapshot.bound.occupants[rows].tolist()), default=math.inf)
 
 
 def first_said(sizes: Iterable[int | None]) -> int | None:

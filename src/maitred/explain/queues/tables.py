@@ -1,13 +1,13 @@
 """Queues as a tree with numbers, for people."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.text import Text
 
-from maitred.explain.queues.answer import BudgetState, QueueAmounts, Queues, QueueState
+from maitred.explain.queues.answer import BudgetState, LiftedGroup, QueueAmounts, Queues, QueueState
 from maitred.explain.tables import Cell, aligned, header
 from maitred.model.queues import EVERY_MODEL
-from maitred.model.words import counted
+from maitred.model.words import counted, grouped, rounded
 
 TITLES = (
     "QUEUE",
@@ -21,6 +21,8 @@ TITLES = (
     "WAITING",
 )
 BUDGET_TITLES = ("BUDGET OF", "A PERIOD", "SPENT", "COMMITTED", "LEFT", "UNTIL")
+UNPAID_TITLE = "UNPAID"
+LIFTED_TITLES = ("LIFTED PAST", "GROUP", "UNTIL", "BY", "REASON")
 NOTHING = "-"
 
 
@@ -28,16 +30,22 @@ def queue_lines(found: Queues, width: int | None = None) -> Iterator[Text]:
     if found.queues:
         depths = depths_of(found.queues)
         rows = [row for one in found.queues for row in queue_rows(one, depths[one.queue])]
-        yield from aligned([header(*TITLES), *rows], width)
-        yield Text()
-        budgets = [budget_row(one.queue, one.budget) for one in found.queues if one.budget is not None]
-        if budgets:
-            yield from aligned([header(*BUDGET_TITLES), *budgets], width)
-            yield Text()
-    elif not found.elsewhere:
+        budgets = budget_table({one.queue: one.budget for one in found.queues if one.budget is not None})
+        lifted = [lifted_row(one.queue, group) for one in found.queues for group in one.lifted]
+        titled = ((TITLES, rows), budgets, (LIFTED_TITLES, lifted))
+        parts: list[Iterable[Text]] = [
+            aligned([header(*titles), *some], width) for titles, some in titled if some
+        ]
+    elif found.elsewhere:
+        parts = []
+    else:
         yield Text("The policy has no queues: no group is limited by them.")
         return
-    yield from map(Text, remarks(found))
+    said = list(map(Text, remarks(found)))
+    for number, part in enumerate([*parts, *([said] if said else [])]):
+        if number:
+            yield Text()
+        yield from part
 
 
 def depths_of(queues: Sequence[QueueState]) -> Mapping[str, int]:
@@ -54,7 +62,7 @@ def queue_rows(one: QueueState, depth: int) -> Iterator[Sequence[Cell]]:
     if not one.amounts:
         yield *begun, *(NOTHING,) * (len(TITLES) - 3), groups
     for number, amounts in enumerate(one.amounts):
-        asked = "" if amounts.waiting in (None, "0") else str(amounts.waiting)
+        asked = "" if amounts.waiting in (None, "0") else grouped(str(amounts.waiting))
         if number:
             yield "", "", *amount_cells(amounts), asked
         else:
@@ -65,29 +73,48 @@ def amount_cells(amounts: QueueAmounts) -> Sequence[Cell]:
     every, lent = amounts.model == EVERY_MODEL, amounts.lent
     return (
         amounts.resource if every else f"  {amounts.model}",
-        amounts.guarantee or NOTHING,
-        amounts.cap or NOTHING,
-        amounts.used,
-        Text(amounts.borrowed, "yellow" if amounts.borrowed != "0" else ""),
-        NOTHING if lent is None else Text(lent, "yellow" if lent != "0" else ""),
+        grouped(amounts.guarantee or NOTHING),
+        grouped(amounts.cap or NOTHING),
+        grouped(amounts.used),
+        Text(grouped(amounts.borrowed), "yellow" if amounts.borrowed != "0" else ""),
+        NOTHING if lent is None else Text(grouped(lent), "yellow" if lent != "0" else ""),
     )
+
+
+def budget_table(
+    budgets: Mapping[str, BudgetState],
+) -> tuple[Sequence[str], list[Sequence[Cell]]]:
+    """With what runs without paying, where anything may."""
+    rows = [budget_row(queue, budget) for queue, budget in budgets.items()]
+    if not any(one.on_spent == "scavenge" or one.unpaid for one in budgets.values()):
+        return BUDGET_TITLES, rows
+    unpaid = (
+        Text(f"{one.unpaid:g} an hour", "yellow") if one.unpaid else NOTHING for one in budgets.values()
+    )
+    found: list[Sequence[Cell]] = [(*row, more) for row, more in zip(rows, unpaid, strict=True)]
+    return (*BUDGET_TITLES, UNPAID_TITLE), found
 
 
 def budget_row(queue: str, budget: BudgetState) -> Sequence[Cell]:
     return (
         queue,
-        f"{budget.budget:g} {budget.unit} a {budget.period}",
-        f"{budget.spent:g}",
-        f"{budget.committed:g}",
-        Text(f"{budget.left:g}", "" if budget.left else "yellow"),
+        f"{rounded(budget.budget)} {budget.unit} a {budget.period}",
+        rounded(budget.spent),
+        rounded(budget.committed),
+        Text(rounded(budget.left), "" if budget.left else "yellow"),
         budget.until,
     )
+
+
+def lifted_row(queue: str, lifted: LiftedGroup) -> Sequence[Cell]:
+    return queue, lifted.group, lifted.until, lifted.by, lifted.reason
 
 
 def remarks(found: Queues) -> Iterator[str]:
     for one in found.cluster:
         model = f" ({one.model})" if one.model else ""
-        yield f"The cluster has {one.there} {one.resource}{model}: {one.used} used, by pods of all kinds."
+        there, used = grouped(one.there), grouped(one.used)
+        yield f"The cluster has {there} {one.resource}{model}: {used} used, by pods of all kinds."
     if found.elsewhere:
         others = counted(found.elsewhere, "other queue")
         yield f"{others}: no namespace in which you may list pods may use them."

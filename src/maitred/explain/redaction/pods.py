@@ -16,6 +16,7 @@ from maitred.model.protection import FIELDS, Protection
 from maitred.model.queues import QUEUE, Payer
 from maitred.model.runtime import LIMIT_MARKS, NO_STAY, Runtime, Stay
 from maitred.model.selector import Labels, LabelSelector, Requirement, Selector, selector_of
+from maitred.model.timing import WantedTimes
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -221,7 +222,9 @@ def stay(said: Stay) -> Stay:
     if said is NO_STAY:
         return NO_STAY
     key = said.key if said.key in LIMIT_MARKS else ""
-    return Stay(said.asked, key, said.deadline, said.endable, said.unread and MARK)
+    wanted = said.timing
+    timing = WantedTimes(wanted.deadline, wanted.not_before, (MARK,) if wanted.unread else ())
+    return Stay(said.asked, key, said.deadline, said.endable, said.unread and MARK, timing)
 
 
 def requirements(needs: Iterable[Needs]) -> Iterator[Requirement]:

@@ -5,7 +5,7 @@ get one new name, and the order of names stays as it is, so that ties are decide
 itself.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 
 from maitred.cluster.nodes import Mask, NodeView
+from maitred.cluster.queues.scavenging import identity
 from maitred.cluster.snapshot import BoundPods, Controller, GroupView, Occupant, Shape, Snapshot
 from maitred.decide.scoring import with_tag
 from maitred.explain.redaction.aliases import MARK, Aliases
@@ -34,7 +35,7 @@ from maitred.model.owners import OWNER_KINDS
 from maitred.model.pod import NODE_OWNERS
 from maitred.model.policy import Policy
 from maitred.model.queues import named_queue
-from maitred.model.spending import SpendingMemory
+from maitred.model.spending import Scavenger, SpendingMemory
 from maitred.model.suspending import OWNERS, OwnerName, TopOwner
 from maitred.model.suspension import SUSPENDED
 from maitred.model.usage import QueueUsage, UsageMemory
@@ -272,7 +273,16 @@ class Redaction:
 
     def _spending(self, spending: SpendingMemory) -> SpendingMemory:
         queues = (msgspec.structs.replace(one, queue=self.words.told(one.queue)) for one in spending.queues)
-        return SpendingMemory(spending.at, tuple(queues))
+        return SpendingMemory(spending.at, tuple(queues), tuple(self._scavengers(spending.scavengers)))
+
+    def _scavengers(self, known: Sequence[Scavenger]) -> Iterator[Scavenger]:
+        """Pods of others have no UIDs, so they are known by their names there."""
+        occupants = self._cluster.bound.occupants.tolist() if known else ()
+        keys = self.names.keys
+        others = {identity(o.uid, o.key): keys[o.key] for o in occupants if o is not None and o.key in keys}
+        for one in known:
+            pods = tuple(others.get(pod, pod) for pod in one.pods)
+            yield Scavenger(self.names.key(one.group), pods)
 
     def _view(self, view: GroupView, created: float) -> GroupView:
         if self.names.is_own(view.group.key):

@@ -21,7 +21,8 @@ seats to it are named. At most one of each kind is offered:
   new nodes first, so one that has many ahead is not offered any;
 - a higher priority, where others took the room. It alone is at the cost of those ahead, and says whose
   (`outranking`);
-- higher limits of its queue and of those above, no higher than it needs, in the policy (`raising`);
+- other rights of queues, in the policy: higher limits and budgets of its queue and of those above, no higher
+  than it needs; a queue that borrows, or another that lends, or a higher guarantee instead (`raising`);
 - and for a group that may not start yet, whatever room there is: missing members created, or a lower quorum,
   or gates removed (`starting`).
 
@@ -65,7 +66,7 @@ from maitred.explain.remedies.loosening import Loosened, Loosening, loosenings
 from maitred.explain.remedies.mending import Mending
 from maitred.explain.remedies.other_devices import fitting_claims
 from maitred.explain.remedies.outranking import higher_rank
-from maitred.explain.remedies.raising import higher_limits
+from maitred.explain.remedies.raising import other_rights
 from maitred.explain.remedies.rehearsal import RankedGroup, Rehearsal
 from maitred.explain.remedies.starting import to_start
 from maitred.explain.remedies.supplying import supplies
@@ -100,7 +101,7 @@ class Finder:
             *self._alike("constraints", ranked, self._constraints),
             self.growth.more_nodes(ranked),
             higher_rank(self.rehearsal, ranked),
-            higher_limits(self.rehearsal, ranked),
+            *other_rights(self.rehearsal, ranked),
         ]
         return [change for change in changes if change is not None]
 

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.journal import Rows
 from maitred.cluster.leaving import leaving_pods
 from maitred.cluster.nodes import Ints, Mask
@@ -160,7 +161,7 @@ class Rehearsal:
         ]
         numbers, turns, late = [number for number, _ in decided], list[Turn](), list[Turn]()
         for group, (_, view) in zip(self.cycle.groups, decided, strict=True):
-            screening = screen(view, self.snapshot, self.context)
+            screening = screen(view, self.snapshot, self.context, self.now)
             if not screening.problems:
                 (late if screening.obstacles else turns).append(self.cycle.turn_of(group))
         turns.sort()
@@ -329,13 +330,18 @@ class Rehearsal:
     ) -> Iterable[Taken]:
         """What others have when a group has its turn: of its equals, only their quorums."""
         if ranked is None:
-            yield from ((self.snapshot.groups[number].account, own) for number, own in seats.items())
+            yield from ((self._accounts[number], own) for number, own in seats.items())
             return
         for other in self.ranked_groups[: ranked.place]:
             if other.number in seats:
                 later = self._has_surplus(other) and other.turn.surplus > ranked.turn
                 own = seats[other.number][: other.view.missing] if later else seats[other.number]
-                yield other.view.account, own
+                yield self._accounts[other.number], own
+
+    @cached_property
+    def _accounts(self) -> dict[int, int]:
+        """Of each group, by its place in the snapshot: who runs without paying commits nothing."""
+        return {one.number: self.cycle.groups[one.index].ask.account for one in self.ranked_groups}
 
     @cached_property
     def _leaving(self) -> Mask:
@@ -457,7 +463,8 @@ class Rehearsal:
         """The seats of groups that have all their turns before `first`: nobody needs to look for them."""
         known = {}
         for other in self.ranked_groups[:first]:
-            if other.number in stood and self._has_one_turn(other):
+            scavenges = self.cycle.groups[other.index].ask.scavenges
+            if other.number in stood and self._has_one_turn(other) and not scavenges:
                 rows = [row for _, row in self._seated[other.number]]
                 known[other.view.group.key] = list(enumerate(rows))
         return known
@@ -481,9 +488,15 @@ class Rehearsal:
         return other.view.missing not in (0, len(other.view.pods)) and other.number in self._seated
 
     def _is_through(self, other: RankedGroup, ranked: RankedGroup) -> bool:
-        """A surplus may come later; who needs others near is tried once more."""
+        """A surplus may come later; who needs others near is tried once more. What is committed of a budget
+        depends on more than on where members are."""
         settled = self.plain(other) and not other.view.device_claims and other.stands != "Preempting"
+        settled = settled and not self._is_paid_for(other.view)
         return settled and (not self._has_surplus(other) or other.turn.surplus < ranked.turn)
+
+    def _is_paid_for(self, view: GroupView) -> bool:
+        book = self.snapshot.book
+        return book is not None and view.account != NO_ACCOUNT and bool(book.accounts[view.account].span)
 
     def _has_one_turn(self, other: RankedGroup) -> bool:
         """Whether all that it has was given to it in its turn, and nothing could be later."""

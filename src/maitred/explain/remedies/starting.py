@@ -2,6 +2,7 @@
 
 - `{"kind": "gates", "gates": ["example.com/quota"], "pods": 8}`: the gates that are to go, and from how many
   members;
+- `{"kind": "notBefore"}`: the mark that says when it may start is to go;
 - `{"kind": "create", "count": 2, "like": "ns/pod"}`: members to be created, like one that is there;
 - `{"kind": "group", "group": "ns/name", "quorum": 4}`: the PodGroup to be created, with this minCount.
 """
@@ -18,6 +19,7 @@ from maitred.explain.remedies.changes import Change, LowerQuorum, available, wit
 from maitred.explain.remedies.rehearsal import RankedGroup, Rehearsal
 from maitred.model.membership import POD_GROUP
 from maitred.model.plan import Remedy
+from maitred.model.timing import NOT_BEFORE
 from maitred.model.words import counted
 
 SMALLEST_PART = 4
@@ -45,6 +47,23 @@ class WithoutGates:
             f"remove the {names} from {counted(pods, 'member')}",
             {"kind": "gates", "gates": gates, "pods": pods},
         )
+
+
+@dataclass(frozen=True, slots=True)
+class AtOnce:
+    """Its owner does not hold it back any longer."""
+
+    share: float = 0.0
+
+    def applied(self, snapshot: Snapshot, number: int) -> Snapshot:
+        view = snapshot.groups[number]
+        stay = view.runtime.stay
+        timing = msgspec.structs.replace(stay.timing, not_before=None)
+        runtime = msgspec.structs.replace(view.runtime, stay=msgspec.structs.replace(stay, timing=timing))
+        return with_group(snapshot, number, replace(view, runtime=runtime))
+
+    def remedy(self, view: GroupView) -> Remedy:
+        return Remedy(f"take out {NOT_BEFORE}", {"kind": "notBefore"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +137,18 @@ def to_start(rehearsal: Rehearsal, ranked: RankedGroup) -> list[Change]:
 
 def _ways(snapshot: Snapshot, view: GroupView) -> Iterator[Change]:
     created, quorum = available(view), view.group.quorum
+    complete = created >= quorum if view.parts is None else view.parts.root.met(view.parts.possible())
+    if complete and view.group.exists and not any(view.gates):
+        yield AtOnce()
+        return
     if view.parts is not None:
-        if any(view.gates) and view.group.exists and view.parts.root.met(view.parts.possible()):
+        if any(view.gates) and view.group.exists and complete:
             yield WithoutGates()
         return
     if view.later is not None and created < quorum:
         return  # its owner is about to create the others
     if any(view.gates):
-        if view.group.exists and created >= quorum:
+        if view.group.exists and complete:
             yield WithoutGates()
         return
     if not view.group.exists:

@@ -10,7 +10,17 @@ from maitred.explain.forecast.estimate import Estimate
 from maitred.explain.why.progress import Progress
 from maitred.model.overrides import OverrideNote
 from maitred.model.owners import named_kind
-from maitred.model.plan import Alternative, Blocker, Eviction, GroupVerdict, Record, Remedy, Toll, Verdict
+from maitred.model.plan import (
+    Alternative,
+    Blocker,
+    Eviction,
+    EvictionCause,
+    GroupVerdict,
+    Record,
+    Remedy,
+    Toll,
+    Verdict,
+)
 from maitred.model.policy import API_VERSION, Rule
 from maitred.model.runtime import EndSource
 
@@ -134,6 +144,10 @@ class PreemptionAnswer(Record, frozen=True):
     nodes: tuple[str, ...] = ()
     """That it is promised."""
     next_best: Alternative | None = None
+    cause: EvictionCause | None = None
+    """Why they leave; null if nobody is told to."""
+    rule: str = ""
+    """By which they leave, as their receipts have it."""
 
 
 class Waited(Record, frozen=True):
@@ -168,6 +182,20 @@ class EndAnswer(Record, frozen=True):
     words: str
 
 
+class DueAnswer(Record, frozen=True):
+    """When it must be done, and whether it will be."""
+
+    deadline: str
+    runs_for: str | None = None
+    said: str = ""
+    """By whose word it takes so long."""
+    latest_start: str | None = None
+    """Of a group that waits: when it must have started; null if it is not known how long it takes."""
+    at_risk: bool | None = None
+    """Whether it will be late, as far as anybody can say; null if nobody can."""
+    words: str = ""
+
+
 class LevelCrossings(Record, frozen=True):
     level: str
     crossing: int
@@ -182,6 +210,22 @@ class RankAnswer(Record, frozen=True):
     pairs: int
     levels: tuple[LevelCrossings, ...]
     """Narrow to wide."""
+
+
+class YieldAnswer(Record, frozen=True):
+    """What a group that runs loses to others, or may lose to them."""
+
+    words: str
+    borrowed: bool
+    """Whether it is beyond the guarantee of its queue, or of one above."""
+    to: str | None = None
+    """The group for which it leaves by the current plan."""
+    cause: EvictionCause | None = None
+    """Null if it does not leave by the current plan."""
+    queues: tuple[str, ...] = ()
+    """Of that group; or those that may reclaim what it has."""
+    since: str | None = None
+    """From when on they may; null for now."""
 
 
 class Why(Record, frozen=True):
@@ -224,6 +268,10 @@ class Why(Record, frozen=True):
     """Who has lifted it past the turn and the limits of its queue, if anybody has."""
     ends: EndAnswer | None = None
     """Of a group that has its places; null if nobody says when it ends."""
+    due: DueAnswer | None = None
+    """Null if it has no deadline."""
+    yields: YieldAnswer | None = None
+    """Of a group that runs: whether it leaves for others, or may have to give back what it has borrowed."""
     notes: tuple[str, ...] = ()
     """What could not be known, and what else is to be said."""
 
@@ -262,6 +310,8 @@ class Comparison(Record, frozen=True):
     """Null if it does not wait."""
     preemption: str = ""
     """Whether the other leaves for it, and if not, why."""
+    cause: EvictionCause | None = None
+    """Of the evictions for it, if there are any."""
 
 
 # -- evictions ---------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from maitred.cluster.trial import Trial
 from maitred.decide.agenda import Turn, as_compared, goes_by_priority, rules_of
 from maitred.decide.record import TriedGroup
 from maitred.explain.cycle import ExplainedCycle
+from maitred.explain.receipts import group_words
 from maitred.explain.situation import Situation
 from maitred.explain.verdicts import verdict_words
 from maitred.explain.why.answer import Comparison, Point, Winner
@@ -20,9 +21,10 @@ from maitred.explain.why.seen import NOTHING_SEEN, Seen
 from maitred.explain.why.why import why
 from maitred.model.group import Group
 from maitred.model.manifest.errors import InputError
-from maitred.model.plan import GroupVerdict
+from maitred.model.plan import Eviction, GroupVerdict
 from maitred.model.policy import Rule
 
+RIGHTS: tuple[Rule, ...] = ("paying", "entitled")
 UNKNOWN_HERE: tuple[Rule, ...] = ("rotation", "measure")
 """An answer is worked out anew, with no earlier cycle and without what only simulations know."""
 
@@ -56,18 +58,20 @@ def compare(situation: Situation, group: str, other: str, seen: Seen = NOTHING_S
     names = Names(situation.snapshot, seen)
     cycle = situation.cycle()
     one, two = (_side(situation, cycle, names, key, seen) for key in (group, other))
-    points = tuple(_points(situation, one, two))
+    taken = _taken(cycle, one, two)
+    points = tuple(_points(situation, one, two, taken))
     alone = _without(situation, names, one, two) if one.waits else None
     return Comparison(
         group=group,
         other=other,
-        summary=_summary(one, two, points, alone),
+        summary=_summary(one, two, points, alone, taken),
         points=points,
         group_stands=one.stands,
         other_stands=two.stands,
         without_other="" if alone is None else verdict_words(alone),
         fits_without_other=None if alone is None else alone.verdict == "Scheduled",
         preemption=_preemption(cycle, one, two),
+        cause=next((eviction.cause for eviction in _evicted_for(cycle, one)), None),
     )
 
 
@@ -90,12 +94,36 @@ def _side(situation: Situation, cycle: ExplainedCycle, names: Names, key: str, s
 # -- rule by rule --------------------------------------------------------------------------------------
 
 
-def _points(situation: Situation, one: Side, two: Side) -> Iterator[Point]:
+def _points(
+    situation: Situation, one: Side, two: Side, taken: tuple[Winner, Eviction] | None
+) -> Iterator[Point]:
     """In the order in which decisions look at them; the first that tells the two apart decides."""
-    decided = False
+    if taken is not None:
+        by, leaves = f"by {taken[1].cause}", "leaves"
+        here, there = (by, leaves) if taken[0] == "group" else (leaves, by)
+        yield Point("takes its places", here, there, taken[0], decides=True)
+    decided = taken is not None
     for rule, here, there, first in _compared(situation, one, two):
         yield Point(rule, here, there, first, decides=first is not None and not decided)
         decided |= first is not None
+
+
+def _taken(cycle: ExplainedCycle, one: Side, two: Side) -> tuple[Winner, Eviction] | None:
+    """Who of them makes the other leave by the current plan: then it matters little who runs."""
+    sides: tuple[tuple[Winner, Side, Side], ...] = (("group", one, two), ("other", two, one))
+    for first, taker, victim in sides:
+        for eviction in _evicted_for(cycle, taker):
+            if _leaves(eviction, victim):
+                return first, eviction
+    return None
+
+
+def _evicted_for(cycle: ExplainedCycle, side: Side) -> list[Eviction]:
+    return [eviction for eviction in cycle.decided.evictions if eviction.preemptor == side.key]
+
+
+def _leaves(eviction: Eviction, side: Side) -> bool:
+    return (eviction.group or eviction.pod) == side.key
 
 
 def _compared(situation: Situation, one: Side, two: Side) -> Iterator[tuple[str, str, str, Winner | None]]:
@@ -103,7 +131,8 @@ def _compared(situation: Situation, one: Side, two: Side) -> Iterator[tuple[str,
     yield "may start", _may_start(one), _may_start(two), _first(not one.is_barred, not two.is_barred)
     turns = one.turn is not None and two.turn is not None and as_compared(one.turn, two.turn)
     if turns and situation.policy.queues:
-        yield _by_rule("entitled", *turns)
+        rights = (rule for rule in RIGHTS if rule in rules_of(situation.policy))
+        yield from (_by_rule(rule, *turns) for rule in rights)
     if goes_by_priority(situation.policy.order) and one.priority is not None and two.priority is not None:
         higher = _first(one.priority > two.priority, two.priority > one.priority)
         yield WORDS["priority"].title, str(one.priority), str(two.priority), higher
@@ -111,7 +140,7 @@ def _compared(situation: Situation, one: Side, two: Side) -> Iterator[tuple[str,
         for rule in rules_of(situation.policy):
             if rule == "override":
                 yield from _by_override(one, two, *turns)
-            elif rule not in ("entitled", "priority", *UNKNOWN_HERE):
+            elif rule not in (*RIGHTS, "priority", *UNKNOWN_HERE):
                 yield _by_rule(rule, *turns)
 
 
@@ -181,9 +210,9 @@ def without_group(snapshot: Snapshot, names: Names, key: str) -> Snapshot:
 
 
 def _preemption(cycle: ExplainedCycle, one: Side, two: Side) -> str:
-    leaving = [e for e in cycle.decided.evictions if e.preemptor == one.key]
-    if any((eviction.group or eviction.pod) == two.key for eviction in leaving):
-        return f"{two.key} will be evicted for it"
+    leaving = _evicted_for(cycle, one)
+    if theirs := [eviction for eviction in leaving if _leaves(eviction, two)]:
+        return f"{two.key} will be {group_words(theirs)}"
     if not one.waits or not two.runs:
         return ""
     if leaving:
@@ -196,7 +225,17 @@ def _preemption(cycle: ExplainedCycle, one: Side, two: Side) -> str:
     return refusals[0] if refusals else ""
 
 
-def _summary(one: Side, two: Side, points: tuple[Point, ...], alone: GroupVerdict | None) -> str:
+def _summary(
+    one: Side,
+    two: Side,
+    points: tuple[Point, ...],
+    alone: GroupVerdict | None,
+    taken: tuple[Winner, Eviction] | None,
+) -> str:
+    if taken is not None:
+        first, second = (one, two) if taken[0] == "group" else (two, one)
+        cause, rule = taken[1].cause, taken[1].receipt.rule
+        return f"{first.key} comes before {second.key}, which leaves for it ({cause}): {rule}"
     decisive = next((point for point in points if point.decides), None)
     if decisive is None:
         return f"{one.key} and {two.key} cannot be compared: neither of them runs or waits to be scheduled"

@@ -8,7 +8,9 @@ import numpy as np
 
 from maitred.cluster.leaving import stuck_pods
 from maitred.cluster.snapshot import GroupView
+from maitred.decide.queues.budget_words import AT_ANY_TIME
 from maitred.decide.record import TriedGroup
+from maitred.decide.screen import waits_for_time_alone
 from maitred.explain.cycle import ExplainedCycle
 from maitred.explain.empty import blocker_on_empty_cluster
 from maitred.explain.forecast.estimate import Estimate
@@ -17,6 +19,7 @@ from maitred.explain.remedies.seeking import Sought, sought_for
 from maitred.explain.situation import Situation
 from maitred.explain.tables import shares
 from maitred.explain.why.answer import Nearest, Placement, State, Waited, Why
+from maitred.explain.why.due import due_of_seated, due_of_waiting
 from maitred.explain.why.ending import end_of
 from maitred.explain.why.lent import lent_words
 from maitred.explain.why.names import STAND_IN, Names
@@ -52,6 +55,9 @@ def of_decided(situation: Situation, cycle: ExplainedCycle, group: TriedGroup, n
     absent = absence(names.seen.leases, group.view.pending_schedulers)
     lent = lent_words(situation, group) if verdict.verdict == "Waiting" else ()
     about = (*_unattended(group, verdict, absent), *_refused(group, verdict, names, job), *lent)
+    start, remedies = _estimate(situation, group, verdict), () if sought is None else sought.remedies
+    rows = names.rows_of(group.key)
+    ends = None if waits else end_of(situation, rows)
     return Why(
         group=group.key,
         state=_state(group, verdict, progress, job, absent),
@@ -60,7 +66,7 @@ def of_decided(situation: Situation, cycle: ExplainedCycle, group: TriedGroup, n
         quorum=verdict.quorum,
         quorum_from=group.view.group.origin,
         placed=verdict.placed,
-        leaving=int(np.count_nonzero(situation.snapshot.bound.terminating[names.rows_of(group.key)])),
+        leaving=int(np.count_nonzero(situation.snapshot.bound.terminating[rows])),
         priority=None if verdict.verdict == "Invalid" else group.screening.rank.priority,
         placement=_placement(cycle, group, verdict, situation, names),
         parts=cycle.parts(group.key),
@@ -72,13 +78,18 @@ def of_decided(situation: Situation, cycle: ExplainedCycle, group: TriedGroup, n
             else None
         ),
         nearest=None if verdict.verdict == "Impossible" else _nearest(cycle, group),
-        remedies=() if sought is None else sought.remedies,
+        remedies=remedies,
         queue=queue_of(cycle, group),
         preemption=preemption_of(cycle, group, verdict),
         waited=waited,
-        estimate=_estimate(situation, group, verdict),
+        estimate=start,
         progress=progress,
-        ends=None if waits else end_of(situation, names.rows_of(group.key)),
+        ends=ends,
+        due=(
+            due_of_waiting(situation, group.view, start, remedies)
+            if waits
+            else due_of_seated(situation, rows, ends)
+        ),
         notes=(*about, *_notes(situation, cycle, group, waited, job, sought)),
     )
 
@@ -135,7 +146,9 @@ def _placement(
 
 
 def _estimate(situation: Situation, group: TriedGroup, verdict: GroupVerdict) -> Estimate | None:
-    return None if group.blocked or verdict.verdict == "Scheduled" else estimate(situation, group.key)
+    screening = group.screening
+    barred = screening.problems or not waits_for_time_alone(screening.obstacles)
+    return None if barred or verdict.verdict == "Scheduled" else estimate(situation, group.key)
 
 
 def _waited(situation: Situation, view: GroupView) -> Waited | None:
@@ -176,6 +189,8 @@ def _notes(
         rooms = Counter(cycle.snapshot.nodes.names[row] for _, row in group.reserved)
         pods = counted(rooms.total(), "pod")
         yield f"room is kept for {pods} that {group.view.owned_by} creates next: {shares(rooms, 'node')}"
+    if group.ask.scavenges and group.seated:
+        yield f"it runs without paying, because no budget of its queue pays for it: {AT_ANY_TIME}"
     if group.ask.shapes and not group.seated and (short := short_roles(cycle, group)):
         yield short
     if cycle.decided.search_exhausted:

@@ -50,4 +50,4 @@ def words_of(end: End) -> str:
     at, whose = moment(end.at // 1000), WORDS[end.source].format(end.said)
     if end.enforced:
         return f"at {at} at the latest, {whose}"
-    return f"about {at}, {whose}, which nobody enforces"
+    return f"about {at}, {whose}: an estimate, nothing ends it then"

@@ -14,12 +14,11 @@ from maitred.cluster.queues.book import Limit, QueueBook
 from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME
 from maitred.decide.preemption.evictable import NEVER, EvictablePods
 from maitred.decide.queues.standings import NOWHERE, Standings
-from maitred.decide.queues.words import named
+from maitred.decide.queues.words import named, shown
 from maitred.decide.record import TriedGroup
 from maitred.explain.situation import Situation
 from maitred.explain.why.ending import stated_ends
 from maitred.model.policy import preempts
-from maitred.model.quantity import text
 from maitred.model.words import moment
 
 MOST_BORROWERS = 3
@@ -55,13 +54,13 @@ def _sentence(book: QueueBook, limit: Limit, lent: int, loans: dict[int, Loan], 
     resource, guarantor = limit.bounds.resource, book.tree.queues[limit.queue].name
     largest = sorted(loans, key=lambda queue: (-loans[queue].amount, queue))
     told = [
-        f"queue {book.tree.queues[queue].name} has borrowed {text(resource, loans[queue].amount)}, "
+        f"queue {book.tree.queues[queue].name} has borrowed {shown(resource, loans[queue].amount)}, "
         f"{_until(loans[queue], now)}"
         for queue in largest[:MOST_BORROWERS]
     ]
     more = len(largest) - MOST_BORROWERS
     others = f"; {more} more have borrowed too" if more > 0 else ""
-    what = f"{text(resource, lent)} {named(limit.bounds)} of what queue {guarantor} is guaranteed"
+    what = f"{shown(resource, lent)} {named(limit.bounds)} of what queue {guarantor} is guaranteed"
     return f"{what} {'is' if lent == 1 else 'are'} lent: {'; '.join(told)}{others}"
 
 
@@ -72,7 +71,7 @@ def _until(loan: Loan, now: int) -> str:
         return f"until {moment(loan.ends // 1000)} at the latest"
     if loan.free_from != NEVER:
         return f"until {moment(loan.free_from // 1000)} at the latest, if it is wanted back"
-    return "and nobody says until when"
+    return "and no end of that is known"
 
 
 class _Lending:

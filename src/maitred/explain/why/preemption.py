@@ -38,4 +38,6 @@ def _promised(evictions: Sequence[Eviction], nodes: tuple[str, ...]) -> Preempti
         toll=receipt.toll,
         nodes=nodes,
         next_best=next(iter(receipt.alternatives), None),
+        cause=evictions[0].cause,
+        rule=receipt.rule,
     )

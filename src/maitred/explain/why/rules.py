@@ -26,6 +26,12 @@ def _created(turn: "Turn") -> str:
 
 
 WORDS: Mapping[Rule, Words] = {
+    "paying": Words(
+        "because they pay",
+        "paying",
+        lambda turn: "no" if turn.scavenges else "yes",
+        "it pays for what it uses, and the other runs only while nobody does",
+    ),
     "entitled": Words(
         "by the guarantees of their queues",
         "guarantee",
@@ -54,7 +60,7 @@ WORDS: Mapping[Rule, Words] = {
         "by an override",
         "override",
         lambda turn: "no" if turn.in_line else "yes",
-        "somebody has lifted it past its queue ({mine}, the other {theirs})",
+        "an override lifts it past its queue ({mine}, the other {theirs})",
     ),
     "waited": Words(
         "because they have waited for long",
@@ -67,6 +73,14 @@ WORDS: Mapping[Rule, Words] = {
         "share of the queue",
         lambda turn: f"{turn.share:.3g}",
         "its queue has less, by its weight ({mine}, the other {theirs})",
+    ),
+    "deadline": Words(
+        "by their deadlines",
+        "deadline",
+        lambda turn: (
+            moment(int(turn.deadline // 1000)) if math.isfinite(turn.deadline) else "none that counts"
+        ),
+        "it must be done earlier ({mine}, the other {theirs})",
     ),
     "measure": Words(
         "by the policy's order",

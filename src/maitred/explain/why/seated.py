@@ -11,9 +11,11 @@ from maitred.cluster.nodes import NodeView
 from maitred.cluster.snapshot import UNKNOWN_TIME
 from maitred.decide.levels import known_levels, shared_domains
 from maitred.decide.preemption.evictable import NOT_KNOWN, EvictablePods
+from maitred.decide.queues.budget_words import AT_ANY_TIME
 from maitred.explain.healing import slow_words
 from maitred.explain.situation import Situation
 from maitred.explain.why.answer import Placement, Why
+from maitred.explain.why.due import due_of_seated
 from maitred.explain.why.ending import end_of
 from maitred.explain.why.names import Names
 from maitred.explain.why.parts import running_tree
@@ -36,7 +38,7 @@ def of_seated(situation: Situation, key: str, names: Names) -> Why:
     away = lost_nodes(situation.snapshot)[bound.node[rows]] & ~bound.terminating[rows]
     placed = (staying if seated is None else seated.counted) - int(np.count_nonzero(away))
     progress = progress_in(situation, key, names)
-    unready = progress is not None and is_starting(progress)
+    unready, ends = progress is not None and is_starting(progress), end_of(situation, rows)
     members, quorum = max(len(rows), len(names.seen_members.get(key, ()))), group.quorum
     if tree:
         group = Group(key, origin=f"CompositePodGroup {key}")
@@ -55,13 +57,23 @@ def of_seated(situation: Situation, key: str, names: Names) -> Why:
         placement=placement_of(situation, group, rows),
         ranks=ranks_of_seated(situation.snapshot, situation.policy, group, rows),
         progress=progress,
-        ends=end_of(situation, rows),
+        ends=ends,
+        due=due_of_seated(situation, rows, ends),
         notes=(
+            *unpaid_words(situation, rows),
             *slow_words(situation, key),
             *lost_words(situation, bound.node[rows[~bound.terminating[rows]]].tolist()),
             *(() if progress is not None else (NOTHING_SEEN_OF_IT,)),
         ),
     )
+
+
+def unpaid_words(situation: Situation, rows: Rows) -> Iterator[str]:
+    """That it may have to leave at any time, if it does not pay for what it has."""
+    book = situation.snapshot.book
+    if book is not None and book.scavenges[rows].any():
+        why = "because the budget of its queue was spent when it started"
+        yield f"it runs without paying, {why}: {AT_ANY_TIME}"
 
 
 def placement_of(situation: Situation, group: Group, rows: Rows) -> Placement | None:

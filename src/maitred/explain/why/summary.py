@@ -21,7 +21,7 @@ def _loose(answer: Why) -> str:
             return f"{have}, each decided by itself; the next one {_predicate(answer)}"
         case "Starting" | "Running":
             progress = f"; {progress_words(answer.progress)}" if answer.progress is not None else ""
-            return f"{have}{_in(answer)}, each decided by itself{progress}"
+            return f"{have}{_in(answer)}, each decided by itself{progress}{_taken(answer)}"
         case "Finished" | "Failed" | "Elsewhere" | "Unattended" | "NoPods":
             return _predicate(answer)
 
@@ -131,8 +131,15 @@ def _in(answer: Why) -> str:
 
 
 def _late(answer: Why) -> str:
-    """Members beyond the quorum that wait although the group runs."""
-    return f"; the other members wait: {answer.blockers[0].message}" if answer.blockers else ""
+    """Members beyond the quorum that wait although the group runs; and who takes its places."""
+    late = f"; the other members wait: {answer.blockers[0].message}" if answer.blockers else ""
+    return f"{late}{_taken(answer)}"
+
+
+def _taken(answer: Why) -> str:
+    """By the current plan; what others might do is in the table."""
+    losing = answer.yields
+    return "" if losing is None or losing.to is None else f"; {losing.words}"
 
 
 def progress_words(progress: Progress) -> str:

@@ -51,6 +51,12 @@ def facts(answer: Why) -> Iterator[Sequence[Cell]]:
     yield "State", state_words(answer)
     if answer.quorum_from and answer.workload is None:
         yield "Quorum", f"said by {answer.quorum_from}"
+    yield from facts_of_places(answer)
+    yield from facts_of_waiting(answer)
+    yield from (("Note", note) for note in answer.notes)
+
+
+def facts_of_places(answer: Why) -> Iterator[Sequence[Cell]]:
     if answer.placement is not None:
         yield "Room" if answer.state == "Unattended" else "Where", where_words(answer)
     if answer.ranks is not None:
@@ -59,6 +65,13 @@ def facts(answer: Why) -> Iterator[Sequence[Cell]]:
         yield "Progress", ready_words(answer.progress)
     if answer.ends is not None:
         yield "End", answer.ends.words
+    if answer.due is not None:
+        yield "Deadline", Text(answer.due.words, "red" if answer.due.at_risk else "")
+    if answer.yields is not None:
+        yield answer.yields.cause or "Reclaim", answer.yields.words
+
+
+def facts_of_waiting(answer: Why) -> Iterator[Sequence[Cell]]:
     if answer.waited is not None:
         yield "Waiting", waited_words(answer.waited)
     if answer.queue is not None and answer.state in ("Waiting", "Suspended"):
@@ -70,7 +83,6 @@ def facts(answer: Why) -> Iterator[Sequence[Cell]]:
     if answer.estimate is not None:
         yield "Start", answer.estimate.words
         yield from (("", f"assuming that {one}") for one in answer.estimate.assumptions)
-    yield from (("Note", note) for note in answer.notes)
 
 
 def state_words(answer: Why) -> Text:
@@ -134,7 +146,10 @@ def override_words(override: OverrideNote) -> str:
 
 
 def preemption_rows(preemption: PreemptionAnswer) -> Iterator[Sequence[Cell]]:
-    yield "Preemption", preemption.words if preemption.allowed else f"none: {preemption.words}"
+    title = preemption.cause or "Preemption"
+    yield title, preemption.words if preemption.allowed else f"none: {preemption.words}"
+    if preemption.cause == "Reclaim":
+        yield "", preemption.rule
     if preemption.toll is not None:
         yield "", toll_words(preemption.toll)
     if preemption.nodes:
@@ -237,7 +252,7 @@ def comparison_lines(answer: Comparison, width: int | None = None) -> Iterator[T
     if answer.without_other:
         stands.append((f"without {answer.other}", answer.without_other))
     if answer.preemption:
-        stands.append(("Preemption", answer.preemption))
+        stands.append((answer.cause or "Preemption", answer.preemption))
     yield from aligned(stands, width)
 
 

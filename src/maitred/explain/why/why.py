@@ -1,7 +1,9 @@
 """`why`: what becomes of one group, and for what reasons."""
 
 import msgspec
+import numpy as np
 
+from maitred.cluster.journal import Rows
 from maitred.decide.queues.overriding import why_not
 from maitred.explain.situation import Situation
 from maitred.explain.why.answer import Kind, Why
@@ -12,8 +14,11 @@ from maitred.explain.why.others import of_another_scheduler, of_declared, of_job
 from maitred.explain.why.seated import of_seated
 from maitred.explain.why.seen import NOTHING_SEEN, Seen
 from maitred.explain.why.summary import summary_of
+from maitred.explain.why.yielding import queueless_words, yield_of
 from maitred.model.manifest.errors import InputError
 from maitred.model.overrides import note_of
+
+NO_ROWS: Rows = np.zeros(0, dtype=np.intp)
 
 
 def why_named(
@@ -26,7 +31,8 @@ def why_named(
         return _summed_up(of_owner(meant.key, meant.owner, names))
     workload = meant.workload
     if workload is not None and workload.is_loose:
-        return _summed_up(of_loose(situation, workload, names))
+        rows = np.concatenate([NO_ROWS, *(names.rows_of(group) for group in workload.groups)])
+        return _summed_up(_with_losses(of_loose(situation, workload, names), situation, rows))
     answer = _answer(situation, meant.key, names)
     if workload is None:
         return _summed_up(answer)
@@ -46,7 +52,7 @@ def _summed_up(answer: Why) -> Why:
 
 
 def _answer(situation: Situation, key: str, names: Names) -> Why:
-    answer = _state_of(situation, key, names)
+    answer = _with_losses(_state_of(situation, key, names), situation, names.rows_of(key))
     override = situation.snapshot.overrides.at(situation.now).of(key)
     if override is None or not situation.policy.queues:
         return answer
@@ -56,6 +62,11 @@ def _answer(situation: Situation, key: str, names: Names) -> Why:
         note = f"the override {override.words} does not count: {refusal}"
         return msgspec.structs.replace(answer, notes=(*answer.notes, note))
     return msgspec.structs.replace(answer, override=note_of(override))
+
+
+def _with_losses(answer: Why, situation: Situation, rows: Rows) -> Why:
+    notes = (*answer.notes, *queueless_words(situation, rows))
+    return msgspec.structs.replace(answer, yields=yield_of(situation, rows), notes=notes)
 
 
 def _state_of(situation: Situation, key: str, names: Names) -> Why:

@@ -53,6 +53,10 @@ def check_queues(queues: Sequence[Queue], fair_share: FairShare, order: AnyOrder
 
 
 def check_sharing(queues: Sequence[Queue], fair_share: FairShare, order: AnyOrder) -> None:
+    rules = order_rules(order)
+    if queues and "deadline" in rules and "fair-share" not in rules:
+        what = "deadline tells apart only groups of equal share; list fair-share before it"
+        raise FieldError(f"order[{rules.index('deadline')}]", what)
     if fair_share.reclaim and not queues:
         raise FieldError("fairShare.reclaim", NOBODY_SHARES)
     spans = {"halfLife": fair_share.half_life, "longestWait": fair_share.longest_wait}
@@ -63,7 +67,7 @@ def check_sharing(queues: Sequence[Queue], fair_share: FairShare, order: AnyOrde
             raise FieldError(f"fairShare.{name}", f"{said!r} is neither {NO_LIMIT} nor {FORM}, above 0s")
         if not queues:
             raise FieldError(f"fairShare.{name}", NOBODY_SHARES)
-        if "fair-share" not in order_rules(order):
+        if "fair-share" not in rules:
             what = "means nothing, as order leaves fair-share out; add it there, or leave this out"
             raise FieldError(f"fairShare.{name}", what)
 

@@ -148,6 +148,12 @@ def check_order(order: AnyOrder) -> None:
             raise FieldError(f"order[{position}]", "priority comes first or not at all; move it to the front")
         if rule == "name" and position < len(order) - 1:
             raise FieldError(f"order[{position}]", "name tells all groups apart; move it to the end")
+        if rule == "deadline" and "age" in order[:position]:
+            what = "age leaves no two groups for it to tell apart; move it before age"
+            raise FieldError(f"order[{position}]", what)
+        if rule == "fair-share" and "deadline" in order[:position]:
+            what = "deadlines, which tenants write, would go before shares; move deadline behind it"
+            raise FieldError(f"order[{position}]", what)
 
 
 def check_healing(healing: Healing, levels: Sequence[str]) -> None:

@@ -16,8 +16,9 @@ from maitred.model.operators.podgroups import KaiPodGroup, VolcanoPodGroup
 from maitred.model.operators.volcano import VolcanoJob
 from maitred.model.queues import ANY_MODEL, DEVICE_MODELS, QUEUE, SAME_MODEL, USER, Payer
 from maitred.model.runtime import LIMIT_MARKS
+from maitred.model.timing import TIMING_MARKS
 
-_READ = frozenset((QUEUE, DEVICE_MODELS, *QUEUES, *LIMIT_MARKS))
+_READ = frozenset((QUEUE, DEVICE_MODELS, *QUEUES, *LIMIT_MARKS, *TIMING_MARKS))
 WITH_QUEUES = (VolcanoPodGroup, KaiPodGroup, VolcanoJob)
 """Objects that name a queue in their specs."""
 
@@ -31,6 +32,8 @@ class AccountWords(NamedTuple):
     models: tuple[MarkSaid, ...] = ()
     limits: tuple[MarkSaid, ...] = ()
     """The run-time limits that it asks for, in the order in which they count."""
+    times: tuple[MarkSaid, ...] = ()
+    """When it must be done, and before when it may not start."""
 
 
 UNSAID = AccountWords()
@@ -54,7 +57,8 @@ def account_words(about: ObjectMeta) -> AccountWords:
     if _READ.isdisjoint(about.labels) and _READ.isdisjoint(about.annotations):
         return UNSAID
     queue, models = (tuple(said_under(about, (key,))) for key in (QUEUE, DEVICE_MODELS))
-    return AccountWords(queue, first_mark(about, QUEUES) or "", models, tuple(said_under(about, LIMIT_MARKS)))
+    limits, times = (tuple(said_under(about, keys)) for keys in (LIMIT_MARKS, TIMING_MARKS))
+    return AccountWords(queue, first_mark(about, QUEUES) or "", models, limits, times)
 
 
 def words_of_object(one: Object) -> AccountWords:

@@ -177,7 +177,12 @@ class _Settling:
             top=self._top(),
             payer=payer_of(self.said.namespace, self._user(), places),
             models=models_of(places),
-            stay=stay_of([one.words.limits for one in places], self.job, is_one_gang(settled)),
+            stay=stay_of(
+                [one.words.limits for one in places],
+                self.job,
+                is_one_gang(settled),
+                [one.words.times for one in places],
+            ),
         )
 
     def _top(self) -> str:

@@ -17,14 +17,15 @@ from maitred.model.owners import SERVICES, kind_of
 from maitred.model.pod import Pod
 from maitred.model.queues import DEVICE_MODELS, QUEUE, USER
 from maitred.model.runtime import LIMIT_MARKS
+from maitred.model.timing import TIMING_MARKS
 
 KEYS = frozenset(
     {GROUP, MIN_COUNT, *TOPOLOGY_MARKS, *FOREIGN_KEYS}
     | {leaderworkerset.SET_NAME, leaderworkerset.GROUP_INDEX, leaderworkerset.WORKER_INDEX}
-    | {jobset.EXCLUSIVE_TOPOLOGY, QUEUE, USER, DEVICE_MODELS, *LIMIT_MARKS}
+    | {jobset.EXCLUSIVE_TOPOLOGY, QUEUE, USER, DEVICE_MODELS, *LIMIT_MARKS, *TIMING_MARKS}
 )
-"""Every label or annotation of a pod that says something of its group, of who pays, or of how long it runs at
-most."""
+"""Every label or annotation of a pod that says something of its group, of who pays, or of when it runs, and
+how long."""
 
 
 class SetPlace(NamedTuple):

@@ -5,7 +5,7 @@ from itertools import groupby
 
 from maitred.model.plan import Bind, Eviction, Plan
 from maitred.simulate.group import SimulatedGroup
-from maitred.simulate.seating.same_requests import Waiter
+from maitred.simulate.seating.same_requests import WaitingTurn
 from maitred.simulate.seating.seater import Removal, SeatAssignment
 
 Seats = list[tuple[int, str]]
@@ -18,15 +18,15 @@ class Arrangement:
         self._seats, self._places = seats_of(plan.binds), seats_of(plan.nominations)
         self._removals = removals_of(plan.evictions, groups)
 
-    def seatings(self, asked: Sequence[Waiter]) -> list[SeatAssignment]:
+    def seatings(self, asked: Sequence[WaitingTurn]) -> list[SeatAssignment]:
         return [SeatAssignment(w.group, self._seats[w.turn.key]) for w in asked if w.turn.key in self._seats]
 
-    def nominations(self, asked: Sequence[Waiter]) -> list[SeatAssignment]:
+    def nominations(self, asked: Sequence[WaitingTurn]) -> list[SeatAssignment]:
         """Of those for whom other places are kept from now on than were before."""
         places = [(w.group, self._places.get(w.turn.key, [])) for w in asked if w.turn.key not in self._seats]
         return [SeatAssignment(group, kept) for group, kept in places if dict(kept) != group.nominated]
 
-    def removals(self, asked: Sequence[Waiter]) -> list[Removal]:
+    def removals(self, asked: Sequence[WaitingTurn]) -> list[Removal]:
         """Of those who leave for them."""
         return [removal for w in asked for removal in self._removals.get(w.turn.key, ())]
 

@@ -15,7 +15,7 @@ from maitred.simulate.clock import SECOND, Time
 from maitred.simulate.group import SimulatedGroup
 from maitred.simulate.seating.arrangement import Seats, seats_of
 from maitred.simulate.seating.quick_fit import Footprint
-from maitred.simulate.seating.same_requests import Waiter
+from maitred.simulate.seating.same_requests import WaitingTurn
 from maitred.simulate.seating.seater import Moves, Removal, SeatAssignment
 from maitred.simulate.seating.whole_groups import WholeGroups
 
@@ -78,7 +78,7 @@ class Displacing(WholeGroups):
                     return moves
         return Moves()
 
-    def _in_place_of(self, lesser: Sequence[SimulatedGroup], waiter: Waiter, now: Time) -> Moves | None:
+    def _in_place_of(self, lesser: Sequence[SimulatedGroup], waiter: WaitingTurn, now: Time) -> Moves | None:
         """In place of as few as there seem to be enough, or else of all of them."""
         few = lesser[self._first_to_go(lesser, waiter.group) :]
         for gone in (few, lesser) if len(few) < len(lesser) else (lesser,):
@@ -107,7 +107,7 @@ class Displacing(WholeGroups):
                 none_from = middle
         return room_from
 
-    def _seats_without(self, gone: Sequence[SimulatedGroup], waiter: Waiter, now: Time) -> Seats | None:
+    def _seats_without(self, gone: Sequence[SimulatedGroup], waiter: WaitingTurn, now: Time) -> Seats | None:
         for group in gone:
             self._delete_pods(group, group.sitters())
         found = seats_of(self._decide([waiter], now).binds).get(waiter.turn.key)

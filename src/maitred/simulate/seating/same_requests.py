@@ -22,7 +22,7 @@ UNKNOWN = "Undecided"
 _encode = msgspec.msgpack.Encoder().encode
 
 
-class Waiter(NamedTuple):
+class WaitingTurn(NamedTuple):
     turn: Turn
     group: SimulatedGroup
 
@@ -30,7 +30,7 @@ class Waiter(NamedTuple):
 class SameRequests:
     def __init__(self, now: Time, like: "SameRequests | None" = None) -> None:
         """What is known to be in the way of `like` is in the way of this one."""
-        self.waiters: list[Waiter] = []
+        self.waiters: list[WaitingTurn] = []
         self.open = True
         """Whether the first may find seats, as far as is known."""
         self.hopeless = False
@@ -45,13 +45,13 @@ class SameRequests:
         return len(self.waiters)
 
     @property
-    def first(self) -> Waiter:
+    def first(self) -> WaitingTurn:
         return self.waiters[0]
 
-    def add(self, waiter: Waiter) -> None:
+    def add(self, waiter: WaitingTurn) -> None:
         insort(self.waiters, waiter, key=lambda known: known.turn)
 
-    def remove(self, waiter: Waiter) -> None:
+    def remove(self, waiter: WaitingTurn) -> None:
         del self.waiters[bisect_left(self.waiters, waiter.turn, key=lambda known: known.turn)]
 
     def diagnose(self, category: str, words: str, now: Time) -> None:

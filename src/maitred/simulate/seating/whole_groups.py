@@ -19,6 +19,7 @@ from maitred.model.node import Node
 from maitred.model.plan import GroupVerdict, Plan
 from maitred.model.pod import Pod
 from maitred.model.policy import Policy, preempts
+from maitred.model.spending import BUDGETS
 from maitred.simulate.clock import SECOND, Time, moment, time_of
 from maitred.simulate.group import SimulatedGroup
 from maitred.simulate.seating.arrangement import Arrangement, member_of
@@ -26,7 +27,7 @@ from maitred.simulate.seating.held_by_priority import HeldByPriority
 from maitred.simulate.seating.objects import group_key, is_lone, pod, pod_group, pod_key
 from maitred.simulate.seating.orders import measure_of
 from maitred.simulate.seating.quick_fit import QuickFit
-from maitred.simulate.seating.same_requests import UNKNOWN, SameRequests, Waiter, kin_key, passed
+from maitred.simulate.seating.same_requests import UNKNOWN, SameRequests, WaitingTurn, kin_key, passed
 from maitred.simulate.seating.seater import LostMembers, Moves, Removal, SeatAssignment
 
 SOLVABLE = ("Scheduled", "Waiting", "Preempting")
@@ -43,7 +44,7 @@ class WaitingGroup:
 
     key: Hashable
     kin: SameRequests
-    waiter: Waiter
+    waiter: WaitingTurn
     clock: Counter[str]
     """What the clock of its kin showed when it joined."""
     lacks_quorum: bool
@@ -160,7 +161,7 @@ class WholeGroups:
         kin = self._kins.setdefault(
             key, SameRequests(now, before.kin if before and group.nominated else None)
         )
-        waiter = Waiter(self._turn(group, now), group)
+        waiter = WaitingTurn(self._turn(group, now), group)
         kin.add(waiter)
         self._standing[group] = WaitingGroup(key, kin, waiter, kin.read_clock(now), not group.has_quorum)
         self._elastic += group.job.is_elastic
@@ -231,7 +232,7 @@ class WholeGroups:
     def _needs_diagnosis(self, kin: SameRequests, now: Time) -> bool:
         return kin.needs_diagnosis(now) or (kin.hopeless and not self._unwell)
 
-    def _asked(self, kin: SameRequests) -> Sequence[Waiter]:
+    def _asked(self, kin: SameRequests) -> Sequence[WaitingTurn]:
         """The first speaks for all, but where some could do with fewer: a surplus comes after all quorums, so
         everyone must be looked at together."""
         return kin.waiters if self._elastic else kin.waiters[:1]
@@ -271,7 +272,7 @@ class WholeGroups:
         taken = self._held_by_priority.below(group.job.priority, nodes)
         return taken is not None and self.amounts.could_sit(group, nodes, free + taken)
 
-    def _decide(self, waiters: Sequence[Waiter], now: Time, explained: Container[str] = ()) -> Plan:
+    def _decide(self, waiters: Sequence[WaitingTurn], now: Time, explained: Container[str] = ()) -> Plan:
         for waiter in waiters:
             self._introduce(waiter.group)
         measures = {waiter.turn.key: waiter.turn.measure for waiter in waiters}
@@ -288,6 +289,9 @@ class WholeGroups:
         self.spares = frozenset(names[row] for row in record.spares)
         if self._heals and plan.memory is not None:
             self._remember(plan.memory)
+        if plan.budgets is not None:
+            spent = MemoryObject(ObjectMeta(name=BUDGETS, namespace=HOME), data={CONTENT: str(plan.budgets)})
+            self.state.apply(Put(spent))
         if plan.wake_at is not None:
             wake = time_of(datetime.fromisoformat(plan.wake_at))
             wake = wake if wake > now else now + SOON
