@@ -1,7 +1,8 @@
 """What a decision reads: the cluster at one moment, frozen and picklable."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
@@ -283,6 +284,12 @@ class GroupView:
     override: Override | None = None
     """What lifts it past the turn and the limits of its queue in this decision."""
 
+    def on_account(self, account: int, scavenges: bool) -> "GroupView":
+        """The same on an account. Every cycle asks it of every group, and `replace` takes twice as long."""
+        values = [*_values_of(self)]
+        values[_ACCOUNT], values[_SCAVENGES] = account, scavenges
+        return GroupView(*values)
+
     @property
     def coming(self) -> int:
         """Pods that are not created yet, for which there must be room too."""
@@ -299,6 +306,11 @@ class GroupView:
         if self.parts is not None:
             return self.parts.lacking()
         return max(0, self.group.quorum - len(self.running) - self.succeeded)
+
+
+_FIELDS = [one.name for one in fields(GroupView)]
+_ACCOUNT, _SCAVENGES = _FIELDS.index("account"), _FIELDS.index("scavenges")
+_values_of = attrgetter(*_FIELDS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from maitred.cluster.supply.devices import DeviceSupply
 from maitred.cluster.supply.interface import Lift
 from maitred.cluster.trial import Trial
 from maitred.decide import blockers as say
-from maitred.decide.ask import Ask, Assignment, ask_anew, ask_at_last
+from maitred.decide.ask import AnyAsk, Ask, Assignment, ask_anew, ask_at_last
 from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.compile import (
     acceptable,
@@ -54,7 +54,7 @@ class Grounds:
         self, snapshot: Snapshot, context: Context, reservations: Reservations | None = None
     ) -> None:
         self.snapshot, self.context, self.reservations = snapshot, context, reservations
-        self.hopeless: dict[tuple[Ask, Ask], bool] = {}
+        self.hopeless: dict[tuple[AnyAsk, AnyAsk], bool] = {}
         """Whether groups that ask so could never be seated, as far as it was looked into."""
 
     @cached_property
@@ -89,13 +89,13 @@ class Diagnosis:
         self.grounds, self.trial = grounds, trial
         self.snapshot, self.context = grounds.snapshot, grounds.context
         self.exhausted = False
-        self._known: dict[tuple[Ask, Seating, Ahead], tuple[Blocker, ...]] = {}
-        self._seated_nearest = dict[tuple[Ask, Lift], Assignment]()
+        self._known: dict[tuple[AnyAsk, Seating, Ahead], tuple[Blocker, ...]] = {}
+        self._seated_nearest = dict[tuple[AnyAsk, Lift], Assignment]()
         """By what is asked for, whatever the queue."""
-        self._unlimited = dict[Ask, bool]()
+        self._unlimited = dict[AnyAsk, bool]()
         """Who fits now if no limits of queues hold."""
         self._affine = dict[tuple[int, ...], bool]()
-        self._fits_with_room = set[Ask]()
+        self._fits_with_room = set[AnyAsk]()
         """Who fits once others have left, as was found out before."""
 
     def of(self, view: GroupView, ask: Ask, own: Seating, ahead: Ahead) -> Found:

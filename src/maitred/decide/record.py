@@ -115,7 +115,11 @@ class TriedGroup:
     """The same, if that may be asked later."""
     branches: tuple[QueueBranch, ...] | None = None
     """How it stands in its queue and in those above, as the cycle began; None as long as nobody asked."""
+    key: str = field(init=False)
     _taken: "Taken | None" = None
+
+    def __post_init__(self) -> None:
+        self.key = self.view.group.key
 
     @classmethod
     def of(
@@ -123,10 +127,6 @@ class TriedGroup:
     ) -> "TriedGroup":
         ask = ask_of(view, avoided, closed)
         return cls(view, screening, ask, list(range(len(ask.shapes))))
-
-    @property
-    def key(self) -> str:
-        return self.view.group.key
 
     @property
     def blocked(self) -> bool:

@@ -127,6 +127,8 @@ class Verdicts:
         return not_before(min(times)) if times else None
 
     def _binds(self, group: TriedGroup, places: Assignment) -> list[Bind]:
+        if not places:
+            return []
         names, pods, uids = self.record.snapshot.nodes.names, group.view.pods, group.view.uids
         key, there = group.key, [place for place in sorted(places) if group.is_there(place[0])]
         return [Bind(pods[member], uids[member], names[row], key) for member, row in there]
