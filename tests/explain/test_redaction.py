@@ -258,7 +258,7 @@ def test_the_head_of_a_strangers_ray_cluster_is_no_surplus_to_those_who_may_not_
 def test_a_past_eviction_names_no_queue_of_strangers(fair: bool) -> None:
     """Whose guarantee it was, or whose smaller share, is told as of one that is decided now."""
     mine = {"matchLabels": {"kubernetes.io/metadata.name": "default"}}
-    theirs = {"name": f"{SECRET}-queue", "namespaces": {"matchLabels": {"team": SECRET}}}
+    theirs: Obj = {"name": f"{SECRET}-queue", "namespaces": {"matchLabels": {"team": SECRET}}}
     guarantee = {"resource": b.GPU, "guarantee": 0 if fair else 4}
     rules = {
         "queues": [{**theirs, "limits": [guarantee]}, {"name": "ours", "namespaces": mine}],

@@ -342,8 +342,9 @@ def _judge_reclaim(
             yield f"reclaimed for {group.key}, but then {claimant} has no smaller share than {owner} had"
     least_runtime = rights.queues[books.queue(eviction.pod)].min_runtime
     starts = [pod.started for pod in case.group_of[eviction.pod.key].running if pod.started is not None]
-    waits = least_runtime > 0 and case.now is not None and bool(starts)
-    if waits and case.now < thousandths(min(starts)) + least_runtime:
+    if case.now is None or not starts or not least_runtime:
+        return
+    if case.now < thousandths(min(starts)) + least_runtime:
         yield f"reclaimed for {group.key} before it has run as long as its queue says"
 
 
