@@ -52,8 +52,8 @@ class Kept:
 
     def _promised(self, left: dict[str, Left], bound: Sequence[Bind]) -> Iterator[KeptDevices]:
         nodes, seated = self.case.cluster.nodes, {pod.key for pod, _ in bound}
-        for _, node in bound:
-            left.setdefault(node.name, self._left_on(node, bound))
+        for _, seat in bound:
+            left.setdefault(seat.name, self._left_on(seat, bound))
         for group in sorted(self.case.groups, key=lambda group: group.key):
             for pod in sorted(group.pending, key=Pod.order):
                 node = nodes.get(pod.nominated)
