@@ -84,7 +84,7 @@ class Bookkeeper:
         self._seen_version = -1
         self._rooms: tuple[KeptRoom, ...] = ()
         """What the last Plan keeps for members that are not there."""
-        self._seen_rooms = self._rooms
+        self._seen_rooms: tuple[KeptRoom, ...] = ()
 
     @property
     def dropped(self) -> int:
