@@ -170,6 +170,15 @@ def test_an_order_that_would_be_ignored(small: str, tmp_path: Path) -> None:
     assert refused(file) == f"{file}: policies.each.{words}"
 
 
+def test_reservations_have_no_days_in_a_simulation(small: str, tmp_path: Path) -> None:
+    when = "from: 2026-03-02T14:00, until: 2026-03-02T18:00"
+    own = written(
+        tmp_path / "own.yaml", f"reservations: [{{name: a, for: {{namespace: b}}, nodes: {{}}, {when}}}]"
+    )
+    words = "reservations: are on days of the calendar, which simulations do not have; leave them out"
+    assert refused(small, "--policy", own) == f"{own}: {words}"
+
+
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_placement_that_cannot_seat_the_jobs(tmp_path: Path, jobs: str) -> None:
     file = written(tmp_path / "gangs.yaml", SMALL.replace("pod-by-pod", "best-fit"))

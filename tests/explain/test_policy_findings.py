@@ -136,3 +136,31 @@ def test_nothing_is_said_of_resources_that_claims_serve() -> None:
     policy = "queues: [{name: a, limits: [{resource: example.com/gpu, guarantee: 9, cap: 9}]}]"
     assert len(found(policy)) == 2
     assert not found(policy, [*CLUSTER, served])
+
+
+@pytest.mark.parametrize(
+    ("what", "expected"),
+    [
+        ("devices: {resource: nvidia.com/gpu, model: H100, count: 16}", []),
+        (
+            "devices: {resource: nvidia.com/gpu, model: H100, count: 17}",
+            [
+                "reservations[0].devices.count: 17 nvidia.com/gpu on H100 are reserved, and all nodes "
+                "together have 16; reserve fewer, or add nodes"
+            ],
+        ),
+        ("devices: {resource: nvidia.com/gpu, count: 16}, within: pool", []),
+        (
+            "devices: {resource: nvidia.com/gpu, count: 20}, within: pool",
+            [
+                "reservations[0].devices.count: 20 nvidia.com/gpu are reserved, and no pool has more than 16"
+                "; reserve fewer, or add nodes"
+            ],
+        ),
+        ("nodes: {matchLabels: {pool: H100}}", []),
+        ("nodes: {matchLabels: {pool: B200}}", ["reservations[0].nodes: no node has these labels"]),
+    ],
+)
+def test_reservations_of_more_than_there_is(what: str, expected: list[str]) -> None:
+    when = "from: 2026-03-02T14:00, until: 2026-03-02T18:00"
+    assert found(f"reservations: [{{name: demo, for: {{namespace: vision}}, {what}, {when}}}]") == expected

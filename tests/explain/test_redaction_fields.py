@@ -38,6 +38,7 @@ from maitred.model.policy import (
     FairShare,
     Healing,
     Health,
+    Holds,
     LemonRules,
     Nodes,
     NodeTemplate,
@@ -50,6 +51,7 @@ from maitred.model.policy import (
 )
 from maitred.model.priority import PriorityClass
 from maitred.model.queues import PriorityRange, QueueBudget, QueueLimit
+from maitred.model.reservations import ReservedDevices
 from maitred.model.storage import CSIDriver, CSINode, PersistentVolume, StorageClass, VolumeAttachment
 from maitred.model.suspension import SUSPENDED
 from tests.explain.filling import Filling, field_names, inside, tomorrow
@@ -88,13 +90,30 @@ SETTINGS = (
     Prices,
     Workloads,
     FairShare,
+    Holds,
     QueueLimit,
     PriorityRange,
     QueueBudget,
+    ReservedDevices,
 )
 PUBLIC = {kind.__name__ for kind in (*OF_THE_CLUSTER, *SETTINGS, Taint, GroupApi, DrainRequest)}
 """What is in a scene as it is, whoever reads it."""
-POLICY = policy_of({"preemption": {"protection": {"namespaces": {"matchLabels": {SECRET: SECRET}}}}})
+KEPT = {
+    "name": SECRET,
+    "devices": {"resource": "nvidia.com/gpu", "count": 1},
+    "from": "2026-03-02T14:00",
+    "until": "2026-03-02T18:00",
+}
+POLICY = policy_of(
+    {
+        "preemption": {"protection": {"namespaces": {"matchLabels": {SECRET: SECRET}}}},
+        "reservations": [
+            {**KEPT, "for": {"namespace": SECRET}},
+            {**KEPT, "for": {"group": f"{SECRET}/{SECRET}"}},
+            {**KEPT, "for": {"queue": SECRET}},
+        ],
+    }
+)
 
 HIDDEN = {
     "Allocation.devices",

@@ -81,6 +81,8 @@ def test_the_defaults() -> None:
         "prices": {"currency": "USD", "devices": ()},
         "queues": (),
         "fairShare": {"reclaim": False, "halfLife": "none", "longestWait": "none"},
+        "holds": {"depth": 0, "perQueue": None, "after": "none", "idle": 100.0},
+        "reservations": (),
     }
 
 

@@ -23,6 +23,7 @@ from maitred.cluster.trees import Trees
 from maitred.cluster.volumes import StorageView
 from maitred.model.devices.classes import DeviceClass, class_of_resources
 from maitred.model.drain import ByNode, drains_of
+from maitred.model.holding import HOLDS, HoldMemory, holds_of
 from maitred.model.job import Job
 from maitred.model.membership import POD_GROUP, GroupId, sorting_key
 from maitred.model.memory import HOME, MEMORY, HealthMemory, MemoryObject, memory_of
@@ -84,6 +85,7 @@ class StateQuestions:
         self._health, self._usage = MemoryReader(MEMORY, memory_of), MemoryReader(USAGE, usage_of)
         self._overrides = MemoryReader(OVERRIDES, overrides_of)
         self._spending = MemoryReader(BUDGETS, spending_of)
+        self._holds = MemoryReader(HOLDS, holds_of)
 
     @property
     def version(self) -> int:
@@ -196,6 +198,11 @@ class StateQuestions:
         """What is remembered of what queues have spent."""
         return self._spending.of(self._tables[MemoryObject])[0]
 
+    @property
+    def holds(self) -> HoldMemory:
+        """What is remembered of places that are held for groups that wait."""
+        return self._holds.of(self._tables[MemoryObject])[0]
+
     # -- everything ------------------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
@@ -234,6 +241,8 @@ class StateQuestions:
             unread_overrides=self._overrides.of(tables[MemoryObject])[1],
             spending=self.spending,
             unread_spending=self._spending.of(tables[MemoryObject])[1],
+            holds=self.holds,
+            unread_holds=self._holds.of(tables[MemoryObject])[1],
             drains=drains,
             unread_drains=unread_drains,
             drained=drained,

@@ -44,6 +44,9 @@ class Trial:
         self._by_kind = {type(supply): supply for supply in supplies}
         self.columns = self.supply(Columns)
         """The amounts of resources, which most questions are about."""
+        self.wish: Ints | None = None
+        """Which nodes to take first, where that comes before how well they are packed: a small number each,
+        and the least first. None where nobody has a wish."""
         self._followers: list[Follower] = []
         self.changes = 0
         """How often anything was changed, or changed back: equal numbers mean that nothing was."""

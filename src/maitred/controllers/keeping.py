@@ -16,6 +16,7 @@ from maitred.controllers.scheduling.mirror import Mirror
 from maitred.kube.outcomes import Done, RefusalReason, Refused, Unknown
 from maitred.kube.shared_record import NO_RECORD, RecordVersion, SharedRecord, version_of
 from maitred.kube.wire import ConfigMap
+from maitred.model.holding import HOLDS, NO_HOLDS, HoldMemory, holds_of
 from maitred.model.memory import CONTENT, HOME, MEMORY, NO_MEMORY, HealthMemory, MemoryObject, memory_of
 from maitred.model.meta import ObjectMeta
 from maitred.model.overrides import NO_OVERRIDES, OVERRIDES, OverrideMemory, overrides_of
@@ -64,6 +65,14 @@ SPENDING: MemoryKind[SpendingMemory] = MemoryKind(
     NO_SPENDING,
     lambda kept: spending_of(kept)[0],
     lambda state: state.spending,
+)
+WAITING: MemoryKind[HoldMemory] = MemoryKind(
+    "holds",
+    HOLDS,
+    "holds",
+    NO_HOLDS,
+    lambda kept: holds_of(kept)[0],
+    lambda state: state.holds,
 )
 
 

@@ -81,7 +81,14 @@ class Turn(NamedTuple):
     def at(self, level: int) -> "Turn":
         """As it compares with turns of other queues, where the branches part at this level."""
         _, borrows, share = self.branches[level]
-        return self._replace(borrows=borrows and not self.scavenges, share=share)
+        borrows = borrows and not self.scavenges
+        return Turn._make(
+            (*self[:_BORROWS], borrows, *self[_BORROWS + 1 : _SHARE], share, *self[_SHARE + 1 :])
+        )
+
+    def standing(self, branches: tuple[QueueBranch, ...]) -> "Turn":
+        """The same, as its queues stand by now."""
+        return Turn._make((*self[:-1], branches))
 
     @property
     def priority(self) -> int:
@@ -132,6 +139,8 @@ class Turn(NamedTuple):
         values: tuple[Any, ...] = self
         return tuple(value for one, value in zip(RULE_OF_FIELD, values, strict=True) if one == rule)
 
+
+_BORROWS, _SHARE = Turn._fields.index("borrows"), Turn._fields.index("share")
 
 RULE_OF_FIELD: tuple[Rule, ...] = (
     "paying",

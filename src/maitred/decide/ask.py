@@ -1,5 +1,6 @@
 """What a group asks of a trial: members to seat, how many of them at least, and near which pods."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -9,6 +10,9 @@ from maitred.cluster.parts import Parts
 from maitred.cluster.snapshot import GroupView, MemberOrder, RunningMember
 from maitred.decide.seats import Demand, Seats
 from maitred.model.group import TopologyRequest
+
+AnyAsk = Hashable
+"""What is asked, whichever group asks it."""
 
 Assignment = list[tuple[int, int]]
 """Members (by their position in the ask) and the rows of their nodes, in the order of seating."""
@@ -95,19 +99,16 @@ class Ask:
         own = [level for level in (request.required, request.slice_level) if level]
         return own if self.parts is None else list(dict.fromkeys([*own, *self.parts.root.levels()]))
 
-    def unnamed(self) -> "Ask":
-        """The same ask of any other group: who its members are matters only where they are cut in slices."""
+    def unnamed(self) -> AnyAsk:
+        """Equal for the same ask of any other group: who its members are matters only where they are cut in
+        slices."""
         if self.intricate:
             return self
-        seated = tuple(sorted({member.node for member in self.seated}))
-        nameless = (0, 0.0, "")
-        return Ask(
+        return (
             self.shapes,
-            (),
             self.need,
             self.topology,
-            tuple([RunningMember(nameless, node) for node in seated]),
-            None,
+            tuple(sorted({member.node for member in self.seated})),
             self.avoided,
             self.closed,
             self.account,

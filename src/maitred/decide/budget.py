@@ -14,7 +14,7 @@ they are allowed beside that.
 import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from maitred.cluster.devices.matching import MOST_COST_IN_ALL
 from maitred.cluster.meter import Meter
@@ -27,6 +27,8 @@ AGAIN, EXPLAINING = "again", "explaining"
 """What comes after all priorities: those who are tried again because others sat down, from what is left; and
 what is in the way of those who wait, for which there is half as much again."""
 BudgetLevel = int | str
+UNLIMITED = nullcontext()
+"""Of a cycle without a budget nothing is charged."""
 
 
 class Budget:
@@ -72,12 +74,12 @@ class Budget:
         self._level = level
         self._share, self._used = self._begun[level]
 
-    @contextmanager
-    def examination(self, group: str) -> Iterator[None]:
+    def examination(self, group: str) -> AbstractContextManager[None]:
         """What it takes is charged to the group's namespace."""
-        if self._rotation is None:
-            yield
-            return
+        return UNLIMITED if self._rotation is None else self._charged(group)
+
+    @contextmanager
+    def _charged(self, group: str) -> Iterator[None]:
         before = self._meter.spent
         longest = self._longest // 2 if self._level == EXPLAINING else self._longest
         self._meter.examine(longest, LOOKS * MOST_COST_IN_ALL)

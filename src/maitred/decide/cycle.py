@@ -41,7 +41,7 @@ from maitred.decide.budget import AGAIN, BudgetLevel, namespace_of
 from maitred.decide.healing.deciding import SlowDecision
 from maitred.decide.healing.slow import SlowGroup, forbidding
 from maitred.decide.maintenance.movers import LeavingUnit
-from maitred.decide.preemption.promises import Promise
+from maitred.decide.preemption.promises import Preemptor, Promise
 from maitred.decide.queues.admission import as_scavenger
 from maitred.decide.queues.budget_words import NO_ONE_LEAVES
 from maitred.decide.queues.budgets import entered
@@ -54,6 +54,8 @@ from maitred.decide.seating import commit
 from maitred.decide.verdicts import Verdicts
 from maitred.model.plan import Plan
 from maitred.model.policy import Policy
+
+ONLY_HELD_UP = "it only waits for holds of others"
 
 
 def decide(snapshot: Snapshot, policy: Policy, now: datetime, scope: Scope = EVERYTHING) -> Plan:
@@ -93,14 +95,17 @@ class _Cycle:
             if self._is_held(group):
                 is_healed = group.key in self.record.healing.held_until
                 agenda.add(turn.healed if is_healed else turn.held)
-            if number < len(self.record.groups):
+            if number < len(self.record.groups) or self.record.holds.remembered(group.view) is not None:
                 agenda.add(turn)
         movers = self.record.maintenance.served
         for number, mover in enumerate(movers):
             scavenges = all(ask.scavenges for _, ask in mover.asks)
             agenda.add(moving_turn(self.context.policy.order, mover.priority, mover.name, number, scavenges))
         self._divide_budget()
+        standing = self._standing_holds()
         while (turn_now := agenda.next(self.trial)) is not None:
+            for group in standing.pop(turn_now.rank, ()):
+                self.record.holds.keep_as_before(group.view, group.ask)
             if turn_now.part == MOVING:
                 self._move(movers[turn_now.number])
             else:
@@ -110,6 +115,18 @@ class _Cycle:
         ranks = RankOrder(self.record.snapshot.nodes, self.context)
         for group in self.record.groups:
             group.sit_in_rank_order(ranks)
+
+    def _standing_holds(self) -> dict[int, list[TriedGroup]]:
+        """Groups that have holds, by rank. With queues whoever has the smaller share goes first."""
+        found = dict[int, list[TriedGroup]]()
+        if not self.record.holds.are_on or self.trial.queues is not None:
+            return found
+        known = {group.key: group for group in self.record.everyone if not group.blocked}
+        for hold in self.record.snapshot.holds.holds:
+            group = known.get(hold.group)
+            if group is not None and self.record.holds.remembered(group.view) is not None:
+                found.setdefault(self._first_turn(group, 0).rank, []).append(group)
+        return found
 
     def _agenda(self) -> Agenda | QueueAgenda:
         everyone, policy = self.record.everyone, self.context.policy
@@ -155,6 +172,10 @@ class _Cycle:
         if turn.part in (HEALED, HELD):
             self._hold(group)
             return
+        self.record.holds.reconsider(group.view)
+        if turn.number >= len(self.record.groups):
+            self._plan(group, decided=False)
+            return
         if group.turn is None:
             group.turn = turn
         if group.blocked:
@@ -199,7 +220,7 @@ class _Cycle:
                         self.promises.spare({group.key})
 
     def _depends_on_others(self, group: TriedGroup) -> bool:
-        if group.blocked or not group.ask.shapes or group.promised:
+        if group.blocked or not group.ask.shapes or group.promised or group.plan is not None:
             return False
         needs = [self.trial.needs(shape) for shape in group.ask.distinct]
         return any(need.affinity or need.spread for need in needs)
@@ -224,12 +245,15 @@ class _Cycle:
         group.cut = True
         if group.held and not group.promised:
             group.promise(self.promises.standing(group.preemptor))
+        if self.record.holds.remembered(group.view) is not None:
+            self._plan(group, decided=False)
 
     def _seat(self, group: TriedGroup) -> bool:
         """Seat the quorum, or else as many as fit; True if members are left for the surplus turn."""
         self.record.note_turn(group)
         alike = self._known_by(group)
         if group.key in self.known.waiting or alike in self._in_vain:
+            self._plan(group)
             return False
         ask, found = group.ask, self._find(group)
         if found:
@@ -243,6 +267,7 @@ class _Cycle:
             self._promise(group)
         if not group.promised and self.record.held_until(group.key) is not None:
             self._hold(group)  # what it could not take yet stays kept
+        self._plan(group)
         if alike is not None and not (group.promised or group.exhausted):
             self._in_vain.add(alike)
         return False
@@ -270,10 +295,18 @@ class _Cycle:
     def _search(self, group: TriedGroup) -> Assignment | None:
         steps = self.context.steps()
         before = steps.left
-        found = attempt(self.trial, group.ask, self.context, steps)
+        group.beside = self.record.holds.in_the_way(group.view)
+        found = self.record.holds.seats(self.trial, group.view, group.ask, steps)
         group.steps += before - steps.left
         group.exhausted |= steps.exhausted
         return found
+
+    # -- places that it will have later ----------------------------------------------------------------
+
+    def _plan(self, group: TriedGroup, decided: bool = True) -> None:
+        """Where and when it begins at the latest, which nobody who comes after it may delay."""
+        if group.plan is None and not (group.promised or group.reserved or group.held or group.blocked):
+            group.plan = self.record.holds.plan(self.trial, group.view, group.ask, decided)
 
     # -- places that others were promised --------------------------------------------------------------
 
@@ -327,6 +360,7 @@ class _Cycle:
     def _let_go(self, group: TriedGroup) -> None:
         for entry in group.held:
             self.trial.let_go(entry)
+            self.record.holds.left(entry)
         group.places = [(moment, place) for moment, place in group.places if not place.held]
         group.reserved = []
 
@@ -376,8 +410,11 @@ class _Cycle:
 
     def _promise(self, group: TriedGroup) -> None:
         """Places that others must leave first, if there are any; they are held against all who come after."""
+        if group.beside and attempt(self.trial, group.ask, self.context, self.context.steps()):
+            group.refusal = ONLY_HELD_UP
+            return
         group.weighed += 1
-        found = self.promises.find(self.trial, group.preemptor, lambda: self._unserved_ahead_of(group))
+        found = self.promises.find(self.trial, self._preemptor(group), lambda: self._unserved_ahead_of(group))
         if not isinstance(found, Promise):
             group.refusal = found
             return
@@ -386,6 +423,13 @@ class _Cycle:
         group.refusal = ""
         self.record.note_places(group, self.promises.hold(self.trial, group.ask, found.seats))
         self._note_displaced(found.displaced)
+
+    def _preemptor(self, group: TriedGroup) -> Preemptor:
+        """Nobody leaves for it where it would delay a hold of a group that ranks higher."""
+        closed = self.record.holds.closed_to(group.view)
+        if not closed:
+            return group.preemptor
+        return replace(group.preemptor, ask=replace(group.ask, closed=group.ask.closed | closed))
 
     def _note_displaced(self, displaced: Mapping[str, Set[str]]) -> None:
         for key, pods in displaced.items():

@@ -16,7 +16,7 @@ from maitred.cluster.supply.devices import DeviceSupply
 from maitred.cluster.supply.interface import Lift
 from maitred.cluster.trial import Trial
 from maitred.decide import blockers as say
-from maitred.decide.ask import Ask, Assignment, ask_anew, ask_at_last
+from maitred.decide.ask import AnyAsk, Ask, Assignment, ask_anew, ask_at_last
 from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.compile import (
     acceptable,
@@ -28,6 +28,8 @@ from maitred.decide.context import FULL_RULES, Context, Waiver
 from maitred.decide.empty import empty_healthy_cluster, hopeful
 from maitred.decide.healing.spares import kept_for_repairs
 from maitred.decide.health import gone
+from maitred.decide.holding.reserved import Reservations
+from maitred.decide.holding.reserved_words import reserved_for_others
 from maitred.decide.queues.admission import is_limited, is_refused
 from maitred.decide.screen import short_parts, short_words
 from maitred.decide.seating import commit
@@ -48,9 +50,11 @@ ROOM: Category = "Capacity"
 class Grounds:
     """What every diagnosis of one cycle is made on, whatever the cycle has given away by then."""
 
-    def __init__(self, snapshot: Snapshot, context: Context) -> None:
-        self.snapshot, self.context = snapshot, context
-        self.hopeless: dict[tuple[Ask, Ask], bool] = {}
+    def __init__(
+        self, snapshot: Snapshot, context: Context, reservations: Reservations | None = None
+    ) -> None:
+        self.snapshot, self.context, self.reservations = snapshot, context, reservations
+        self.hopeless: dict[tuple[AnyAsk, AnyAsk], bool] = {}
         """Whether groups that ask so could never be seated, as far as it was looked into."""
 
     @cached_property
@@ -85,13 +89,13 @@ class Diagnosis:
         self.grounds, self.trial = grounds, trial
         self.snapshot, self.context = grounds.snapshot, grounds.context
         self.exhausted = False
-        self._known: dict[tuple[Ask, Seating, Ahead], tuple[Blocker, ...]] = {}
-        self._seated_nearest = dict[tuple[Ask, Lift], Assignment]()
+        self._known: dict[tuple[AnyAsk, Seating, Ahead], tuple[Blocker, ...]] = {}
+        self._seated_nearest = dict[tuple[AnyAsk, Lift], Assignment]()
         """By what is asked for, whatever the queue."""
-        self._unlimited = dict[Ask, bool]()
+        self._unlimited = dict[AnyAsk, bool]()
         """Who fits now if no limits of queues hold."""
         self._affine = dict[tuple[int, ...], bool]()
-        self._fits_with_room = set[Ask]()
+        self._fits_with_room = set[AnyAsk]()
         """Who fits once others have left, as was found out before."""
 
     def of(self, view: GroupView, ask: Ask, own: Seating, ahead: Ahead) -> Found:
@@ -130,12 +134,14 @@ class Diagnosis:
         return found
 
     def _examined(self, ask: Ask, own: Seating, ahead: Ahead) -> tuple[Blocker, ...]:
-        """If what is kept for repairs would not do either, nothing is said of it."""
+        """If what is kept for repairs, or for others, would not do either, nothing is said of it."""
         ask = replace(ask, need=max(1, ask.need))
         seats = self._seats(self.trial, ask.opened, FULL_RULES) if ask.closed else []
         if seats:
             kept = sorted({row for _, row in quorum_of(ask, seats)} & ask.closed)
-            return (kept_for_repairs(self.trial.nodes, self.context.policy, kept),)
+            reservations, nodes = self.grounds.reservations, self.trial.nodes
+            reserved = None if reservations is None else reserved_for_others(reservations, nodes, kept)
+            return (reserved or kept_for_repairs(nodes, self.context.policy, kept),)
         return tuple(self._blockers(ask.opened, own, ahead))
 
     def _blockers(self, ask: Ask, own: Seating, ahead: Ahead) -> list[Blocker]:

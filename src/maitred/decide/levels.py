@@ -62,9 +62,11 @@ def shared_domains(
     nodes: NodeView, levels: tuple[Level, ...], request: TopologyRequest, rows: Sequence[int]
 ) -> dict[str, str]:
     """The domains that all these nodes share, by level: of the levels there are, and of those asked for."""
+    if not rows:
+        return {}
     asked = [key_of_level(name, levels) for name in named_keys(request)]
     domains = {}
-    for key in dict.fromkeys([*(level.key for level in levels), *asked]) if rows else ():
+    for key in dict.fromkeys([*(level.key for level in levels), *asked]):
         column = nodes.column(key)
         codes = set(column.codes[rows].tolist())
         if len(codes) == 1 and (code := codes.pop()) >= 0:

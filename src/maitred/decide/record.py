@@ -27,9 +27,12 @@ from maitred.decide.deadlines import NOT_DUE, goes_by_deadline, urgency
 from maitred.decide.diagnose import Ahead, Diagnosis, Grounds
 from maitred.decide.healing.deciding import SlowDecision, heal, with_replaced
 from maitred.decide.healing.slow import SlowGroup
-from maitred.decide.healing.spares import NO_SPARES, spare_nodes
+from maitred.decide.healing.spares import spare_nodes
 from maitred.decide.healing.stand_ins import as_healed
 from maitred.decide.hindsight import Hindsight
+from maitred.decide.holding.calendar import HeldPlaces
+from maitred.decide.holding.reserved import NOT_CLOSED
+from maitred.decide.holding.waiting import PlannedGroup, WaitingHolds
 from maitred.decide.idle_devices import KeptShape, Room, rooms
 from maitred.decide.levels import known_levels
 from maitred.decide.limits import LimitKeeper
@@ -100,6 +103,10 @@ class TriedGroup:
     """Whether one of these was cut off by the bound of steps."""
     cut: bool = False
     """Whether its namespace had used its share of the cycle's budget when it was its turn."""
+    plan: PlannedGroup | None = None
+    """Where and when it begins at the latest, if it has a hold."""
+    beside: tuple[HeldPlaces, ...] = ()
+    """Holds of others that it could delay, as it found them in its last turn."""
     too_dear: Overspend | None = None
     """The budget that could not pay for it, if it is to run without paying."""
     refusal: str = ""
@@ -110,7 +117,11 @@ class TriedGroup:
     """The same, if that may be asked later."""
     branches: tuple[QueueBranch, ...] | None = None
     """How it stands in its queue and in those above, as the cycle began; None as long as nobody asked."""
+    key: str = field(init=False)
     _taken: "Taken | None" = None
+
+    def __post_init__(self) -> None:
+        self.key = self.view.group.key
 
     @classmethod
     def of(
@@ -118,10 +129,6 @@ class TriedGroup:
     ) -> "TriedGroup":
         ask = ask_of(view, avoided, closed)
         return cls(view, screening, ask, list(range(len(ask.shapes))))
-
-    @property
-    def key(self) -> str:
-        return self.view.group.key
 
     @property
     def blocked(self) -> bool:
@@ -256,11 +263,13 @@ class CycleRecord:
         self.usage = past_use.settle(snapshot, policy, now)
         self.budgets = budgets.settle(snapshot, policy, now)
         self.overrides = settle_overrides(snapshot, now)
+        self.holds = WaitingHolds(snapshot, self.context, now, self.promises.leaving)
         self.limits = LimitKeeper(snapshot, policy, round(now.timestamp() * 1000))
         self.maintenance = Maintenance(snapshot, self.context, now, self.promises, scope.scheduler)
-        self.spares = spare_nodes(self.trial, policy, self._lent_to)
+        self.reservations = self.holds.reservations
+        self.spares = spare_nodes(self.trial, policy, self._lent_to, self.reservations.rows)
         """The rows of nodes that are kept free for repairs."""
-        self.grounds = Grounds(snapshot, self.context)
+        self.grounds = Grounds(snapshot, self.context, self.reservations)
         self.moment = 0
         """Every attempt to seat a group, and every place that is held, has its own."""
         self.groups = list[TriedGroup]()
@@ -270,7 +279,7 @@ class CycleRecord:
         for view in map(self._as_healed, snapshot.groups):
             if self._is_decided(view):
                 self.groups.append(self._new(view))
-            elif view.nominated or self.keeps_room_for(view):
+            elif view.nominated or self.keeps_room_for(view) or self.holds.remembered(view) is not None:
                 self.bystanders.append(self._new(view))
         awaited = (*snapshot.awaited, *self.healing.hurt)
         self.bystanders += [self._new(view) for view in awaited if self.keeps_room_for(view)]
@@ -356,7 +365,7 @@ class CycleRecord:
     def replaced_by(self, slow: SlowGroup) -> TriedGroup:
         """Those that come instead of its slow members, on other nodes."""
         group = self._anew(slow.view, slow.ask)
-        group.ask = replace(group.ask, closed=self.spares | slow.nodes)
+        group.ask = replace(group.ask, closed=self.spares | self._reserved_from(group.view) | slow.nodes)
         return group
 
     def settle_slow(self, begun: Sequence[SlowDecision]) -> None:
@@ -368,10 +377,14 @@ class CycleRecord:
     # -- spares ----------------------------------------------------------------------------------------
 
     def _closed_to(self, view: GroupView, screening: Screening) -> frozenset[int]:
-        """The spares, but for groups that are healed, and for those to which they are lent."""
-        policy = self.context.policy
+        """What is reserved for others; and the spares, but for groups that are healed, and for those to which
+        they are lent."""
+        policy, reserved = self.context.policy, self._reserved_from(view)
         lent = preempts(policy) and screening.rank.priority < policy.healing.spares.below
-        return NO_SPARES if lent or view.group.key in self.healing.healed else self.spares
+        return reserved if lent or view.group.key in self.healing.healed else self.spares | reserved
+
+    def _reserved_from(self, view: GroupView) -> frozenset[int]:
+        return self.holds.from_now(view).closed if self.reservations.kept else NOT_CLOSED
 
     def _lent_to(self) -> Mask:
         """Pods that leave when a group is healed: to them spares are lent."""
@@ -480,6 +493,7 @@ class CycleRecord:
         """From now on it is in the way of others."""
         group.first_seated = self.moment if group.first_seated == NEVER_YET else group.first_seated
         group.places += [(self.moment, place) for place in places]
+        self.holds.entered(group.view, places)
 
     def note_sight(self, group: TriedGroup) -> None:
         """What is in its way now is gone once its places are held for it."""
@@ -500,7 +514,7 @@ class CycleRecord:
             parts = replace(parts, seated=tuple(parts.seated[place] for place in stays))
         group.view = replace(view, running=running, running_shapes=view.running_shapes[stays], parts=parts)
         group.screening = screen(group.view, self.snapshot, self.context, self.now)
-        group.ask = ask_of(group.view, group.ask.avoided, group.ask.closed)
+        group.ask = ask_of(group.view, group.ask.avoided, self._closed_to(group.view, group.screening))
 
     # -- what others read ------------------------------------------------------------------------------
 

@@ -24,6 +24,8 @@ from maitred.model.policy import Policy, is_device
 from maitred.model.quantity import PODS
 
 NAME_BITS, FIT_BITS, PREFERENCE_BITS, PACK_BITS, CHOICE_BITS = 20, 12, 16, 12, 2
+WISH_BITS = PACK_BITS // 2
+"""What is left for packing where it is said which nodes to take first, and what that may take."""
 PREFERENCE_RANGE = 1 << (PREFERENCE_BITS - 1)
 
 TAINT_PENALTY = 50
@@ -47,6 +49,8 @@ def seating_order(trial: Trial, shape: int, copies: Ints, rows: Rows, policy: Po
     else:
         pack = device_nodes(nodes, policy)[rows].astype(np.int64)
         fit |= idle_nodes(trial)[rows].astype(np.int64) << FIT_BITS
+    if trial.wish is not None:
+        pack = trial.wish[rows] << WISH_BITS | within(pack, 0, (1 << WISH_BITS) - 1)
     choice = trial.supply(DeviceSupply).choice_ranks(shape)
     if choice is not None:
         pack |= within(choice[rows], 0, (1 << CHOICE_BITS) - 1) << PACK_BITS

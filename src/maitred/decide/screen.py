@@ -71,8 +71,8 @@ def _obstacles(view: GroupView, now: datetime) -> Iterable[Blocker]:
             f"{'has' if created == 1 else 'have'} been created",
             {"created": created, "quorum": group.quorum},
         )
-    gated = [(pod, gates) for pod, gates in zip(view.pods, view.gates, strict=True) if gates]
-    if gated:
+    if any(view.gates):
+        gated = [(pod, gates) for pod, gates in zip(view.pods, view.gates, strict=True) if gates]
         names = sorted({gate for _, gates in gated for gate in gates})
         yield Blocker(
             "Gated",

@@ -6,6 +6,7 @@ whoever binds pods asks for `seats` first.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from itertools import chain
@@ -13,11 +14,15 @@ from itertools import chain
 import msgspec
 
 from maitred.cluster.parts import Branch, Parts
-from maitred.cluster.snapshot import LaterMembers
+from maitred.cluster.snapshot import GroupView, LaterMembers
 from maitred.decide.ask import Assignment
+from maitred.decide.attempt import attempt
 from maitred.decide.budget import EXPLAINING
 from maitred.decide.claims import allocate_claims
 from maitred.decide.deadlines import DueDates, due_dates
+from maitred.decide.diagnose import Diagnosis
+from maitred.decide.holding.reserved_words import warnings_of, with_end
+from maitred.decide.holding.words import held_up, with_plan
 from maitred.decide.levels import shared_domains
 from maitred.decide.preemption.promises import not_before
 from maitred.decide.queues.budget_words import with_scavenging
@@ -77,6 +82,8 @@ class Verdicts:
         warnings.update(filter(None, [self.record.usage.warning]))
         due = self._due(verdicts)
         warnings.update(self.record.budgets.warnings, self.record.overrides.warnings, due.warnings)
+        warnings.update(warnings_of(self.record.reservations))
+        warnings.update(self.record.holds.warnings)
         return Plan(
             binds=tuple(chain.from_iterable(self._binds(group, group.seated) for group in groups)),
             nominations=tuple(chain.from_iterable(self._binds(group, group.promised) for group in groups)),
@@ -90,6 +97,8 @@ class Verdicts:
             usage=self.record.usage.memory,
             overrides=self.record.overrides.memory,
             budgets=self.record.budgets_memory(),
+            planned=self.record.holds.memory,
+            reservations=tuple(self.record.reservations.told()),
             drains=tuple(self.record.maintenance.decisions()),
             taints=self.record.healing.taints,
             deadlines=self.record.limits.deadlines,
@@ -111,12 +120,15 @@ class Verdicts:
         limits = self.record.limits.wake_at(seated)
         memories = (self.record.usage.wake_at, self.record.budgets_wake_at, self.record.overrides.wake_at)
         may_start = (self.record.held_back_until, due.wake_at)
-        others = (promises, self.record.maintenance.wake_at, *memories, limits, *may_start)
+        kept = (self.record.holds.wake_at, self.record.reservations.wake_at)
+        others = (promises, self.record.maintenance.wake_at, *kept, *memories, limits, *may_start)
         times = [one for one in others if one is not None]
         times += [] if healing is None else [round(healing.timestamp() * 1000)]
         return not_before(min(times)) if times else None
 
     def _binds(self, group: TriedGroup, places: Assignment) -> list[Bind]:
+        if not places:
+            return []
         names, pods, uids = self.record.snapshot.nodes.names, group.view.pods, group.view.uids
         key, there = group.key, [place for place in sorted(places) if group.is_there(place[0])]
         return [Bind(pods[member], uids[member], names[row], key) for member, row in there]
@@ -223,11 +235,24 @@ class Verdicts:
             blockers = with_kept_room(blockers, self._kept_room)
         if view.later is not None and not group.blocked:
             blockers = with_later(blockers, view.later, view.owned_by)
+        blockers = self._with_plan(group, blockers)
         if verdict == "Waiting" and group.ask.scavenges:
             blockers = with_scavenging(blockers, record.snapshot, record.context.policy, group.too_dear)
+        return msgspec.structs.replace(
+            bare, verdict=verdict, blockers=self._with_times(view, verdict, blockers)
+        )
+
+    def _with_times(
+        self, view: GroupView, verdict: Verdict, blockers: tuple[Blocker, ...]
+    ) -> tuple[Blocker, ...]:
+        """When it would end, where it may not start because of that; and by when it wants to."""
+        reservations = self.record.reservations
+        if blockers and reservations.kept:
+            nodes, end = self.record.snapshot.nodes, self.record.holds.from_now(view).end
+            blockers = with_end(blockers, reservations, nodes, view, end)
         if verdict in ("Waiting", "Preempting") and not view.running:
             blockers = with_deadline(blockers, view.runtime)
-        return msgspec.structs.replace(bare, verdict=verdict, blockers=blockers)
+        return blockers
 
     def _bare(self, group: TriedGroup) -> GroupVerdict:
         """What its seats alone say."""
@@ -286,9 +311,32 @@ class Verdicts:
         own = tuple((int(group.view.shapes[member]), row) for member, row in group.seated)
         with budget.examination(group.key):
             diagnosis = record.hindsight.at(group.last_tried)
+            held = self._held_up(group, diagnosis)
+            if held is not None:
+                return (held,), False
             found = diagnosis.of(group.view, group.ask, own, record.ahead_of(group, taken))
         self._exhausted |= diagnosis.exhausted
         return found
+
+    def _held_up(self, group: TriedGroup, diagnosis: Diagnosis) -> Blocker | None:
+        """If only holds of others are in its way: which."""
+        if not group.beside:
+            return None
+        ask = replace(group.ask, need=max(1, group.ask.need))
+        found = attempt(diagnosis.trial, ask, self.record.context, self.record.context.steps())
+        if not found:
+            return None
+        tenure = self.record.holds.from_now(group.view)
+        return held_up(ask, found, group.beside, tenure, diagnosis.trial)
+
+    def _with_plan(self, group: TriedGroup, blockers: tuple[Blocker, ...]) -> tuple[Blocker, ...]:
+        plan = group.plan
+        if plan is None:
+            return blockers
+        nodes, levels = self.record.snapshot.nodes, self.record.context.levels
+        rows = [row for _, row in plan.place.seats]
+        domains = shared_domains(nodes, levels, group.view.group.topology, rows)
+        return with_plan(blockers, plan, self.record.holds.leavers(plan), nodes, domains)
 
     def _behind_gates(self, group: TriedGroup) -> tuple[Blocker, ...]:
         """What would be in its way if it might start."""

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from maitred.cluster.nodes import Mask
+from maitred.cluster.selection import selected
 from maitred.cluster.snapshot import NAMESPACE_NAME, Snapshot
 from maitred.decide.compile import managed_nodes
+from maitred.decide.levels import key_of_level
 from maitred.explain.topology import open_and_well
 from maitred.model.manifest.queue_checks import Subject, Terms, subject, terms_of
 from maitred.model.policy import Policy, device_model, health_taints, matches_model
@@ -27,6 +29,7 @@ def policy_findings(policy: Policy, snapshot: Snapshot) -> tuple[str, ...]:
         *_idle_caps(terms, hardware),
         *_closed_queues(terms, snapshot),
         *_rights_to_nothing(terms),
+        *_beyond_the_nodes(policy, hardware),
         *_unpaid_for_ever(policy),
     )
 
@@ -52,12 +55,16 @@ class _Hardware:
     def amount(self, about: Subject, among: Mask) -> int | None:
         """None where there is no end to it."""
         added = self._added(about)
+        return added if added is None else added + self.there(about, among)
+
+    def there(self, about: Subject, among: Mask) -> int:
+        """On the nodes that there are."""
         place = self.nodes.resource_column(about[0])
-        if place is None or added is None:
-            return added
+        if place is None:
+            return 0
         fits = np.array([matches_model(about[1], model) for model in self.models], dtype=np.bool_)
         there: list[int] = self.nodes.allocatable[place, among & fits].tolist()
-        return added + sum(there)
+        return sum(there)
 
     def _added(self, about: Subject) -> int | None:
         resource, pattern = about
@@ -164,3 +171,23 @@ def _rights_to_nothing(terms: Sequence[Terms]) -> Iterator[str]:
                 f" limits speak of, so all its groups that ask for {resource} are borrowed;"
                 f" guarantee it {resource} too"
             )
+
+
+def _beyond_the_nodes(policy: Policy, hardware: _Hardware) -> Iterator[str]:
+    """Reservations of more than one domain has, or the cluster."""
+    for position, one in enumerate(policy.reservations):
+        field, nodes = f"reservations[{position}]", hardware.nodes
+        if one.devices is None:
+            if not selected(nodes, selector_of(one.nodes) or ()).any():
+                yield f"{field}.nodes: no node has these labels"
+            continue
+        about = (one.devices.resource, one.devices.model)
+        most, where = hardware.there(about, hardware.managed), "all nodes together have"
+        if one.within:
+            column = nodes.column(key_of_level(one.within, policy.topology.levels))
+            domains = (column.codes == code for code in range(len(column.values)))
+            most = max((hardware.there(about, hardware.managed & domain) for domain in domains), default=0)
+            where = f"no {one.within} has more than"
+        if most < one.devices.count:
+            what = f"{one.devices.count} {about[0]}{_on(about[1])} are reserved, and {where} {most}"
+            yield f"{field}.devices.count: {what}; reserve fewer, or add nodes"

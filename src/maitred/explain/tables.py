@@ -154,6 +154,7 @@ def seats(plan: Plan, width: int | None) -> Iterator[Text]:
         ("Healing", healing_rows(plan)),
         ("Room kept for pods that come later", kept_rows(plan.holds)),
         ("Kept free for repairs", spare_rows(plan.holds)),
+        ("Reservations", reservation_rows(plan)),
     )
     for title, found in sections:
         if rows := list(found):
@@ -212,6 +213,16 @@ def spare_rows(holds: Iterable[KeptRoom]) -> Iterator[Sequence[Cell]]:
     spare = Counter(hold.node for hold in holds if hold.cause == "Spare")
     if spare:
         yield "", counted(len(spare), "node"), shares(spare, "node")
+
+
+def reservation_rows(plan: Plan) -> Iterator[Sequence[Cell]]:
+    for one in plan.reservations:
+        words = f"for {one.beneficiary}, {one.begin} to {one.until}, on {counted(len(one.nodes), 'node')}"
+        if one.state != "coming":
+            words += f"; {one.state}"
+        if one.others:
+            words += f"; {counted(one.others, 'pod')} of others there"
+        yield "", one.name, words
 
 
 def healing_rows(plan: Plan) -> Iterator[Sequence[Cell]]:

@@ -92,9 +92,14 @@ def as_told_at_home(verdict: GroupVerdict) -> GroupVerdict:
 
 
 def _blocker(blocker: Blocker, reader: Audience) -> Blocker:
-    """Who went first is what a blocker can tell of others; its detail is not written into namespaces."""
-    ahead, message = list(map(str, blocker.detail.get("ahead", ()))), blocker.message
-    named = ", ".join(ahead)
-    if named:
-        message = message.replace(named, ", ".join(reader.groups(ahead)))
+    """Who went first, has a hold or ends is what a blocker can tell of others; its detail is not written into
+    namespaces."""
+    detail, message = blocker.detail, blocker.message
+    for others in (detail.get("ahead"), detail.get("heldFor"), detail.get("hold", {}).get("after")):
+        names = [str(one) for one in others or ()]
+        if names:
+            message = message.replace(", ".join(names), ", ".join(reader.groups(names)))
+    if "reservation" in detail:
+        message = message.replace(f"reserved for {detail['for']}", "reserved for others")
+        message = message.replace(f" (reservation {detail['reservation']})", "")
     return Blocker(blocker.category, told_to((reader.namespace or "",), message))

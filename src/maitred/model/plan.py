@@ -7,10 +7,12 @@ from msgspec import field
 from maitred.model.categories import Category
 from maitred.model.drain import DrainProgress
 from maitred.model.healing import FailureRule
+from maitred.model.holding import HoldMemory
 from maitred.model.memory import HealthMemory
 from maitred.model.meta import Lean
 from maitred.model.overrides import OverrideMemory, OverrideNote
 from maitred.model.policy import API_VERSION
+from maitred.model.reservations import ReservedNodes
 from maitred.model.spending import SpendingMemory
 from maitred.model.usage import UsageMemory
 from maitred.model.words import counted
@@ -313,6 +315,10 @@ class Plan(Record, frozen=True):
     """Those that are not over yet, if any is over by now; else None."""
     budgets: SpendingMemory | None = None
     """What is to be remembered of what queues spend; None if nothing of that is to be written down."""
+    planned: HoldMemory | None = None
+    """What is to be remembered of holds for groups that wait; None if nothing of that has changed."""
+    reservations: tuple[ReservedNodes, ...] = ()
+    """What is kept for those of the policy that are not over: now, or the next time."""
     taints: tuple[NodeTaint, ...] = ()
     """Lemons to taint, and nodes that are none any more."""
     drains: tuple[DrainDecision, ...] = ()

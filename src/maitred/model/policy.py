@@ -13,6 +13,7 @@ from maitred.model.healing import FailureRule
 from maitred.model.node import HEALTH_TAINTS, Taint
 from maitred.model.pod import Resources
 from maitred.model.queues import Queue
+from maitred.model.reservations import Reservation
 from maitred.model.selector import LabelSelector
 from maitred.model.setting import NO_LIMIT, Setting
 
@@ -187,6 +188,20 @@ class FairShare(Setting, frozen=True):
     """A group that has waited for longer goes before shares are looked at."""
 
 
+class Holds(Setting, frozen=True):
+    """Which of the groups that wait have a planned place and time, that nobody of lower rank may delay."""
+
+    depth: Annotated[int, msgspec.Meta(ge=0, le=500)] = 0
+    """So many of them, in the order of their turns. 0: none."""
+    per_queue: Annotated[int, msgspec.Meta(ge=1, le=500)] | None = None
+    """So many of one queue at most."""
+    after: str = NO_LIMIT
+    """Where it is not known when others end: after it has waited for so long, a group has the best places
+    kept for it all the same; `none`: it has not."""
+    idle: Annotated[float, msgspec.Meta(ge=0, le=1_000_000_000)] = 100.0
+    """Device-hours that may stand idle for one group then, before its places are given back."""
+
+
 Order = Literal["priority", "fifo", "shortest", "shortest-remaining", "shortest-service", "least-attained"]
 OrderRule = Literal["priority", "fair-share", "deadline", "age", "name"]
 """What a policy may list as its order."""
@@ -236,6 +251,8 @@ class Policy(Setting, frozen=True):
     prices: Prices = Prices()
     queues: tuple[Queue, ...] = ()
     fair_share: FairShare = FairShare()
+    holds: Holds = Holds()
+    reservations: tuple[Reservation, ...] = ()
 
 
 @lru_cache(64)

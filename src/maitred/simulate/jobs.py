@@ -51,6 +51,8 @@ class SimulatedJob:
     """From seats to work: images, rendezvous, loading the last checkpoint."""
     checkpoint: Time | None = None
     """Each member saves its work each time it has computed for so long. None: never; 0: all the time."""
+    limit: Time | None = None
+    """How long its pods keep their places at most, by their own deadline. None: nobody says."""
     grace: Time = 0
     """How long members who are evicted hold their devices before they are gone."""
     min_run_time: Time = 0

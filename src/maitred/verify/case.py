@@ -1,6 +1,6 @@
 """One thing to judge: a cluster, its groups, and a Plan read with as much mistrust as the cluster."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -35,6 +35,8 @@ LAWS = {
     7: "No silence",
     8: "Impossible means proven",
     14: "No queue beyond its limits",
+    15: "No hold is delayed",
+    16: "No reservation is taken",
 }
 
 
@@ -96,6 +98,8 @@ class Case:
     """It is not known which of these pods is where."""
     healed: set[Group] = field(default_factory=set)
     """Groups for which the Plan keeps room because hardware has failed under them."""
+    reserved_from: Callable[[Group], frozenset[str]] = lambda group: frozenset()
+    """Nodes on which a group may not start now, as they are reserved for others."""
     allocated_before: dict[str, Doc] = field(default_factory=dict)
     """What resource claims had been allocated when the Plan was made."""
 
@@ -207,11 +211,12 @@ class Case:
         return [node for node in nodes if chosen is None or matches(chosen, node.labels)]
 
     def open_to(self, group: Group) -> list[Node]:
-        """The same without those that the Plan keeps free for repairs, but for groups that may be evicted."""
-        spares = self.policy.spares
-        if not spares.nodes or (group.rank is not None and group.rank < spares.below):
-            return self.managed()
-        kept = {hold.text("node") for hold in self.plan.docs("holds") if hold.text("cause") == "Spare"}
+        """The same without those that are reserved for others, and without those that the Plan keeps free for
+        repairs, but for groups that may be evicted."""
+        spares, kept = self.policy.spares, self.reserved_from(group)
+        if spares.nodes and (group.rank is None or group.rank >= spares.below):
+            holds = self.plan.docs("holds")
+            kept = kept | {hold.text("node") for hold in holds if hold.text("cause") == "Spare"}
         return [node for node in self.managed() if node.name not in kept]
 
     @cached_property

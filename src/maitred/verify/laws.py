@@ -23,9 +23,11 @@ from .nominations import judge_nominations
 from .objects import Node
 from .order import stuck
 from .overrides import judge_overrides
+from .planned import judge_planned
 from .pods import Pod
 from .reading import read_case
 from .receipts import judge_receipts
+from .reserved import judge_reserved, reserved_nodes
 from .rights import judge_rights
 from .room import judge_room
 from .selectors import matches
@@ -53,6 +55,7 @@ def verify(
     names the object and the field.
     """
     case = read_case(objects, plan, policy, scheduler, now)
+    case.reserved_from = reserved_nodes(case)
     if plan is None:
         standing = {*judge_nodes(case, None), *judge_standing_gangs(case), *judge_sharing(case)}
         return sorted({*standing, *judge_standing_claims(case)})
@@ -75,6 +78,8 @@ def verify(
         *judge_overrides(case),
         *judge_spending(case),
         *judge_deadlines(case),
+        *judge_planned(case),
+        *judge_reserved(case),
         *judge_askers(case),
     }
     found |= {*judge_receipts(case), *judge_silence(case), *judge_impossible(case), *judge_parts(case)}

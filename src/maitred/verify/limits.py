@@ -91,7 +91,7 @@ def _due(case: Case) -> Iterator[tuple[str, int]]:
     for group in {case.leaf_of[pod.key] for pod in case.cluster.pods.values() if pod.key in case.leaf_of}:
         here = [pod for pod in group.members if _is_here(pod)]
         starts = [thousandths(pod.started) for pod in here if pod.started is not None]
-        limit = _limit(case, books, group, here) if starts else None
+        limit = group_limit(case, books, group, here) if starts else None
         if limit is None:
             continue
         for name in {f"{pod.namespace}/{pod.controller[1]}" for pod in here if pod.controller is not None}:
@@ -103,7 +103,7 @@ def _due(case: Case) -> Iterator[tuple[str, int]]:
     yield from found.items()
 
 
-def _limit(case: Case, books: Books, group: Group, here: list[Pod]) -> int | None:
+def group_limit(case: Case, books: Books, group: Group, here: list[Pod]) -> int | None:
     """How long a group may run, if its queue ends it."""
     members = [pod for pod in group.members if not pod.finished]
     for pod in members:

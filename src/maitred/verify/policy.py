@@ -8,6 +8,7 @@ from . import quantity
 from .fields import Doc
 from .objects import DEFAULT_PODS, Node
 from .queues import Rights, read_rights
+from .reservation_rules import ReservationRule, read_reservations
 from .selectors import Selector, label_selector, taints
 from .times import duration
 
@@ -55,6 +56,16 @@ class Spares:
 
 
 @dataclass(frozen=True)
+class HoldRules:
+    depth: int = 0
+    """How many groups that wait have places planned,"""
+    per_queue: int | None = None
+    """and how many of one queue."""
+    idle: float = 100.0
+    """Device-hours that may stand idle for one of them."""
+
+
+@dataclass(frozen=True)
 class Policy:
     levels: dict[str, str]
     managed: Selector | None
@@ -76,6 +87,8 @@ class Policy:
     keep_room: int = 30 * 60_000
     """For how many thousandths of a second room is kept for pods that come next."""
     spares: Spares = Spares()
+    holds: HoldRules = HoldRules()
+    reservations: tuple[ReservationRule, ...] = ()
     by_deadline: bool = False
     """Whether its order has deadlines."""
     rights: Rights = field(default_factory=Rights)
@@ -108,6 +121,8 @@ def read_policy(raw: dict[str, Any] | None) -> Policy:
         replaces_slow=doc.doc("healing").doc("slow").flag("replace"),
         spares=_spares(doc.doc("healing").doc("spares")),
         keep_room=_duration_of(doc.doc("workloads"), "keepRoom", "30m"),
+        holds=_holds(doc.doc("holds")),
+        reservations=read_reservations(doc),
         by_deadline=isinstance(doc.raw.get("order"), list) and "deadline" in doc.texts("order"),
         rights=read_rights(doc),
     )
@@ -119,6 +134,11 @@ def _order(doc: Doc) -> str:
     if isinstance(doc.raw.get("order"), list):
         return PRIORITY if PRIORITY in doc.texts("order") else FIFO
     return doc.text("order", PRIORITY)
+
+
+def _holds(doc: Doc) -> HoldRules:
+    idle = doc.raw.get("idle", 100.0)
+    return HoldRules(doc.integer("depth"), _count(doc, "perQueue"), float(idle))
 
 
 def _spares(doc: Doc) -> Spares:

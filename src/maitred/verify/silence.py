@@ -8,6 +8,7 @@ from .groups import Group
 from .holds import crowded
 from .models import by_model
 from .numbers import Measure, judge_numbers
+from .planned import is_held_up
 from .rights import is_bounded
 from .whole import place_whole
 
@@ -58,7 +59,7 @@ def _judge_entry(case: Case, group: Group, entry: Doc) -> Iterator[Breach]:
         for number, blocker in enumerate(blockers):
             for problem in judge_numbers(measure, blocker, first=number == 0):
                 yield breach(7, group.key, f"{blocker.text('category')}: {problem}")
-    yield from _judge_first(case, group, verdict, [blocker.text("category") for blocker in blockers])
+    yield from _judge_first(case, group, verdict, entry)
 
 
 def _judge_domains(case: Case, group: Group, entry: Doc) -> Iterator[Breach]:
@@ -71,8 +72,9 @@ def _judge_domains(case: Case, group: Group, entry: Doc) -> Iterator[Breach]:
                 yield breach(7, group.key, f"{said}, but {pod.key} is on {node.name}")
 
 
-def _judge_first(case: Case, group: Group, verdict: str, categories: list[str]) -> Iterator[Breach]:
+def _judge_first(case: Case, group: Group, verdict: str, entry: Doc) -> Iterator[Breach]:
     """What comes first among the blockers of a waiting group, and whether it has to wait at all."""
+    categories = [blocker.text("category") for blocker in entry.docs("blockers")]
     if verdict not in ("Waiting", "Preempting") or group.problems or not categories or group.may_be_early:
         return
     if group.missing or group.short:
@@ -81,7 +83,7 @@ def _judge_first(case: Case, group: Group, verdict: str, categories: list[str]) 
     elif group.barred:
         if categories[0] != "Gated":
             yield breach(7, group.key, f"its first blocker is {categories[0]}, should be Gated")
-    elif not NOT_ABOUT_ROOM.intersection(categories):
+    elif not NOT_ABOUT_ROOM.intersection(categories) and not is_held_up(case, group, entry):
         seats = _seats_left(case, group)
         if seats is not None:
             yield breach(7, group.key, f"{verdict}, but its quorum fits: {shown(seats)}")

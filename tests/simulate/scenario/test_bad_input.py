@@ -143,6 +143,10 @@ def test_times(time: str, error: str) -> None:
         ("priority: 99999999999", "priority: must be at most 2147483647, not 99999999999"),
         ("grace: -1s", "grace: -1s is a negative time"),
         ("minRunTime: long", f"minRunTime: 'long' is not {FORM}"),
+        ("maxRuntime: 2h", "maxRuntime: expected an object, got a string"),
+        ("maxRuntime: {from: 1}", "maxRuntime.until: is required"),
+        ("maxRuntime: {from: 0.5, until: 2}", "maxRuntime.from: must be at least 1, not 0.5"),
+        ("maxRuntime: {from: 3, until: 2}", "maxRuntime.until: is less than from"),
         ("disruption: all", "disruption: 'all' is not one of Pod, PodGroup"),
         ("within: rak", "within: 'rak' is neither a topology level (block, rack) nor a label of any node"),
         ("within: a b", "within: 'a b' is not a label key"),
@@ -171,6 +175,10 @@ def test_entries(fields: str, error: str) -> None:
         (
             "workload: [{name: a, arrivals: {at: [0]}}]",
             "workload[0].runTime: is required; or stay: true for jobs that never end",
+        ),
+        (
+            "workload: [{name: a, arrivals: {at: [0]}, stay: true, maxRuntime: {from: 1, until: 2}}]",
+            "workload[0].stay: contradicts maxRuntime; give one of the two",
         ),
         (
             "workload: [&a {name: a, arrivals: {at: [0]}, runTime: 1h}, *a]",

@@ -53,6 +53,23 @@ def test_a_job_has_all_that_is_said_of_its_entry() -> None:
     assert (requests["cpu"], requests["memory"], requests["nvidia.com/gpu"]) == (6000, 10 * 2**30, 2)
 
 
+def test_limits_are_drawn_between_multiples_of_what_jobs_need() -> None:
+    some = "arrivals: {every: 1h}, runTime: {uniform: {from: 10m, until: 2h}}, startUp: 90s"
+    exact, drawn = (
+        setup(entry(f"{some}, maxRuntime: {{from: 1, until: {most}}}")).workload for most in (1, 10)
+    )
+    assert [job.run_time for job in exact] == [job.run_time for job in drawn], "no other stream moves"
+    needed = [(job.run_time or 0) + job.start_up for job in exact]
+    for job, least in zip(exact, needed, strict=True):
+        assert job.limit is not None
+        assert job.limit % SECOND == 0
+        assert least <= job.limit < least + SECOND
+    factors = [(job.limit or 0) / least for job, least in zip(drawn, needed, strict=True)]
+    assert min(factors) >= 1
+    assert max(factors) > 9
+    assert {job.limit for job in setup(entry(some)).workload} == {None}
+
+
 def test_a_quorum_is_no_larger_than_the_job() -> None:
     jobs = setup(entry("arrivals: {every: 1h}, runTime: 1h, workers: {values: [1, 8]}, quorum: 4")).workload
     assert {(job.members, job.quorum) for job in jobs} == {(1, 1), (8, 4)}

@@ -30,6 +30,14 @@ def test_what_a_job_says_about_being_evicted(said: dict[str, Any], understood: P
     assert protection_of(pod(SimulatedGroup(gang, 0), 0).metadata) == Protection()
 
 
+def test_the_deadline_of_a_pod_counts_from_its_start() -> None:
+    """By then its start-up, which is part of its limit, is over."""
+    group = SimulatedGroup(job("a", workers=2, start_up=90 * SECOND, limit=600 * SECOND), 0)
+    group.seats, group.starts[0] = ["n1", ""], 90 * SECOND
+    assert [pod(group, member).spec.active_deadline_seconds for member in (0, 1)] == [510, 600]
+    assert pod(SimulatedGroup(job("b"), 0), 0).spec.active_deadline_seconds is None
+
+
 def test_a_member_starts_when_it_begins_to_work_and_is_gone_when_its_grace_is_over() -> None:
     group = SimulatedGroup(job("a", workers=3), 0)
     group.seats, group.sitting = ["n1", "n2", ""], 2

@@ -74,6 +74,7 @@ def read_study(path: str, traces: str | None, policies: Sequence[str], seeds: It
     chosen = chosen_policies(policies, own)
     for choice in chosen.values():
         check_order(choice)
+        check_calendar(choice)
     cases = [StudyCase(name, choice, seed) for name, choice in chosen.items() for seed in seeds]
     return Study(source, scenario, read_files(scenario, source, path, traces), tuple(cases))
 
@@ -115,3 +116,9 @@ def check_order(choice: PolicyChoice) -> None:
         goes = f"with placement {policy.placement}, which orders jobs by priority"
         what = f"{policy.order!r} has no effect {goes}; leave it out"
         raise choice.refusal("order", what)
+
+
+def check_calendar(choice: PolicyChoice) -> None:
+    if choice.policy.reservations:
+        what = "are on days of the calendar, which simulations do not have; leave them out"
+        raise choice.refusal("reservations", what)

@@ -104,6 +104,7 @@ class QueueBook:
         """Where it counts what those have in a queue who do not pay, if anybody has."""
         self._accounts_in: dict[int, list[int]] = {}
         self._not_lent: dict[tuple[int, ...], list[Limit]] = {}
+        self._may_use: dict[tuple[int, str], bool] = {}
 
     @property
     def kinds(self) -> int:
@@ -269,9 +270,13 @@ class QueueBook:
 
     def may_use(self, queue: int, namespace: str) -> bool:
         """Whether groups of a namespace may use a queue, and all queues above it."""
-        labels = self.snapshot.namespace_labels(namespace)
-        selectors = (self.tree.queues[one].namespaces for one in self.tree.chain[queue])
-        return all(one is None or matches(selector_of(one), labels) for one in selectors)
+        known = self._may_use.get((queue, namespace))
+        if known is None:
+            labels = self.snapshot.namespace_labels(namespace)
+            selectors = (self.tree.queues[one].namespaces for one in self.tree.chain[queue])
+            known = all(one is None or matches(selector_of(one), labels) for one in selectors)
+            self._may_use[queue, namespace] = known
+        return known
 
     def usable_by(self, namespaces: Iterable[str]) -> frozenset[int]:
         """The queues that groups of any of these namespaces may name, and all queues above them."""
@@ -413,6 +418,8 @@ class QueueBook:
     def not_lent(self, chain: tuple[int, ...]) -> list[Limit]:
         """Guarantees that are kept from a queue, given with those above it: of queues that never lend. What
         is kept for a queue is kept for those below it too."""
+        if not self._lend_never:
+            return []
         if chain not in self._not_lent:
             tree, never = self.tree, self._lend_never - {*chain}
             first = sorted(queue for queue in never if never.isdisjoint(tree.chain[queue][:-1]))
@@ -424,8 +431,9 @@ class QueueBook:
     def within_guarantee(self, queue: int, used: Ints) -> bool:
         """Whether so much, by kind, is no more than a queue is guaranteed."""
         of_kinds, (guarantees, unguaranteed) = used.tolist(), self._guarantees[queue]
-        if any(of_kinds[place] for place in unguaranteed):
-            return False
+        for place in unguaranteed:
+            if of_kinds[place]:
+                return False
         return all(one.asked(of_kinds) <= guarantee for one, guarantee in guarantees)
 
     @cached_property
@@ -501,7 +509,7 @@ def in_queues(snapshot: Snapshot, policy: Policy, scheduler: str | None) -> Snap
         rows = list(zip(views, accounts, scavenge, strict=True))
         if all((one.account, one.scavenges) == (number, free) for one, number, free in rows):
             return views
-        return tuple([replace(one, account=number, scavenges=free) for one, number, free in rows])
+        return tuple([one.on_account(number, free) for one, number, free in rows])
 
     return replace(
         snapshot,

@@ -18,6 +18,7 @@ from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.queues.balances import PERIODS
 from maitred.cluster.queues.book import Limit, QueueBook
 from maitred.cluster.queues.charges import Floats
+from maitred.cluster.queues.tree import TOP
 
 T = TypeVar("T")
 Number = TypeVar("Number", np.int64, np.float64)
@@ -55,6 +56,7 @@ class Answers:
     def __init__(self) -> None:
         self.used = dict[tuple[int, int], tuple[int, int]]()
         self.within = dict[tuple[int, bytes], tuple[int, bool]]()
+        self.on_accounts = dict[tuple[int, Hashable], tuple[int, Any]]()
 
 
 class QueueUse(Account):
@@ -308,7 +310,7 @@ class QueueUse(Account):
         version, key = self.version_in(row), (limit.number, row)
         known = self._answers.used.get(key)
         if known is None or known[0] != version:
-            known = self._answers.used[key] = version, int(self.used_in(row)[limit.kinds].sum())
+            known = self._answers.used[key] = version, limit.asked(self.used_in(row).tolist())
         return known[1]
 
     def version_in(self, row: int) -> int:
@@ -319,6 +321,16 @@ class QueueUse(Account):
     def version(self, queue: int) -> int:
         """The same of a queue and of all below it; of TOP, and of what is in no queue, of all there are."""
         return self.version_in(self.book.row(queue))
+
+    def answered(self, account: int, key: Hashable, make: Callable[[], T]) -> T:
+        """What follows from what its queue uses, and those above; and others, where some do not lend."""
+        chain = self.book.tree.chain[self.book.accounts[account].queue]
+        version = self.version(TOP if self.book.not_lent(chain) else chain[0])
+        known = self._answers.on_accounts.get((account, key))
+        if known is None or known[0] != version:
+            known = self._answers.on_accounts[account, key] = version, make()
+        found: T = known[1]
+        return found
 
     def of_queue(self, queue: int) -> Ints:
         return self.used_in(self.book.row(queue))
@@ -334,7 +346,10 @@ class QueueUse(Account):
 
     def within_guarantee(self, queue: int, more: Ints) -> bool:
         """Whether a queue stays within what it is guaranteed with so much more."""
-        version, key = self.version(queue), (queue, more.tobytes())
+        return self._within(queue, more, more.tobytes())
+
+    def _within(self, queue: int, more: Ints, asked: bytes) -> bool:
+        version, key = self.version(queue), (queue, asked)
         known = self._answers.within.get(key)
         if known is None or known[0] != version:
             within = self.book.within_guarantee(queue, self.paid_in(queue) + more)
@@ -345,8 +360,8 @@ class QueueUse(Account):
         """At every level, from the top down: whether with so much more the queue is beyond its guarantee."""
         if account == NO_ACCOUNT:
             return ()
-        chain = self.book.tree.chain[self.book.accounts[account].queue]
-        return tuple([not self.within_guarantee(queue, more) for queue in chain])
+        chain, asked = self.book.tree.chain[self.book.accounts[account].queue], more.tobytes()
+        return tuple([not self._within(queue, more, asked) for queue in chain])
 
     def share(self, queue: int, more: Ints | int = 0) -> float:
         """The largest part that a queue has of anything that is limited, over its weight."""

@@ -89,6 +89,11 @@ class Columns(Supply):
         self.free[:, rows] += freed if gone else -freed
         self._touched.append(entry.rows)
 
+    def set_aside(self, rows: Rows, amounts: Ints) -> None:
+        """Less of every resource is free there; given back by setting aside as much less."""
+        self.free[:, rows] -= amounts
+        self._touched.append(rows)
+
     def look_ahead(self, leaving: Mask) -> None:
         if self.later is None:
             self.later = self._once_gone(leaving)

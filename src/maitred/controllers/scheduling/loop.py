@@ -158,7 +158,7 @@ class SchedulingLoop:
         news = mirror.state.take_news()
         selection = self._worklist.select(news, mirror.waiting_by_group, started)
         is_due = self._is_due and (remembers_use(policy) or enforces(policy))
-        if selection.empty and not (is_due or self._concerns_health(news)):
+        if selection.empty and not (is_due or self._concerns_health(news) or self._concerns_holds(news)):
             return 0.0
         self._is_due = False
         snapshot, now = mirror.state.snapshot(), datetime.now(UTC)
@@ -189,6 +189,10 @@ class SchedulingLoop:
         Where nothing has failed this costs nothing."""
         open_ones = (one.group for one in self._mirror.state.memory.incidents if one.is_open)
         return news.health or any(group in news.groups for group in open_ones)
+
+    def _concerns_holds(self, news: News) -> bool:
+        """Whether a group that had a hold may be gone."""
+        return any(one.group in news.groups for one in self._mirror.state.holds.holds)
 
     async def _complete(self, plan: Plan, selection: CycleSelection, snapshot: Snapshot, took: float) -> None:
         """Carry out what is left of the Plan when its binds have been handed over, and tell all of it."""

@@ -21,6 +21,7 @@ from maitred.controllers.answers.backlog import Backlog
 from maitred.controllers.bookkeeping import Bookkeeper, Keeping
 from maitred.controllers.healing.part import HealingPart
 from maitred.controllers.health import ProcessHealth
+from maitred.controllers.holds import HoldsPart
 from maitred.controllers.limits import LimitPart
 from maitred.controllers.maintenance.part import MaintenancePart
 from maitred.controllers.overrides import OverridesPart
@@ -57,7 +58,7 @@ from maitred.controllers.scheduling.reclaiming import ClaimRepair
 from maitred.controllers.scheduling.repair import GangRepair
 from maitred.controllers.scheduling.report import Report
 from maitred.controllers.scheduling.worklist import Worklist
-from maitred.controllers.usage import budgets_part, usage_part
+from maitred.controllers.usage import MemoryPart, budgets_part, usage_part
 from maitred.explain.situation import Situation
 from maitred.kube.claim_writes import ClaimWriter
 from maitred.kube.client import Client
@@ -153,7 +154,11 @@ class SchedulingTerm:
         self._healing = HealingPart(mirror, self._worklist, writer, settings.namespace if acts else "")
         self._maintenance = MaintenancePart(mirror, self._worklist, writer, settings.namespace, acts)
         home = settings.namespace if acts else ""
-        self._memories = (usage_part(mirror, writer, home), budgets_part(mirror, writer, home))
+        self._memories: tuple[MemoryPart[Any], ...] = (
+            usage_part(mirror, writer, home),
+            budgets_part(mirror, writer, home),
+            HoldsPart(mirror, self._worklist, writer, home),
+        )
         self._limits = LimitPart(writer)
         self._overrides = OverridesPart(mirror, self._worklist, writer, home)
         self._reflectors = list(reflectors(client, served, mirror, self._returns))
@@ -234,9 +239,11 @@ class SchedulingTerm:
         if not self._settings.shadow:
             self._notices.catch_up()
             parts = (self._binder, self._evicter, self._receipts, self._notices, self._repair)
-            own = (self._maintenance, self._limits, *self._memories, self._overrides, self._deadlines)
+            own = (self._maintenance, self._limits, self._overrides, self._deadlines)
             for part in (*parts, *self._healing.parts, *own):
                 tasks.create_task(part.run())
+            for memory in self._memories:
+                tasks.create_task(memory.run())
             if self._reclaimer is not None:
                 await self._reclaimer.look()
                 tasks.create_task(self._reclaimer.run())

@@ -29,8 +29,11 @@ from maitred.model.words import counted
 NO_SPARES: frozenset[int] = frozenset()
 
 
-def spare_nodes(trial: Trial, policy: Policy, lent: Callable[[], Mask]) -> frozenset[int]:
-    """The rows of these nodes. `lent` tells which pods could be evicted for a group that is healed."""
+def spare_nodes(
+    trial: Trial, policy: Policy, lent: Callable[[], Mask], reserved: frozenset[int]
+) -> frozenset[int]:
+    """The rows of these nodes. `lent` tells which pods could be evicted for a group that is healed. No spares
+    are among those that are reserved for somebody."""
     wanted = policy.healing.spares
     if not wanted.nodes:
         return NO_SPARES
@@ -38,6 +41,7 @@ def spare_nodes(trial: Trial, policy: Policy, lent: Callable[[], Mask]) -> froze
     fit = _fit(trial, policy)
     occupied, taken = _occupied(snapshot, lent())
     fit &= ~taken
+    fit[list(reserved)] = False
     codes = _domains(snapshot, policy)
     rows = np.flatnonzero(fit & (codes >= 0))
     wear = wear_of(trial, policy)

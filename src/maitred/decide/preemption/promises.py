@@ -16,7 +16,7 @@ from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.queues.book import QueueBook
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.cluster.trial import Trial
-from maitred.decide.ask import Ask, Assignment
+from maitred.decide.ask import AnyAsk, Ask, Assignment
 from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.context import Context
 from maitred.decide.holds import Hold, fits, still_kept
@@ -104,7 +104,7 @@ class Promises:
         """Whether there was a group without room."""
         self._weighed_for: int | None = None
         """The highest priority for which a pod might have had to leave."""
-        self._refused: dict[tuple[Ask, Rank, tuple[str, ...]], str] = {}
+        self._refused: dict[tuple[AnyAsk, Rank, tuple[str, ...]], str] = {}
         self._exempt = dict[int, int]()
         """How many pods rank below a priority, and stay."""
         self._outlook: Outlook | None = None
@@ -112,7 +112,7 @@ class Promises:
         self._units: Units | None = None
         """Who could leave for the group that was looked at last."""
         self._seen: tuple[int, int] = (0, 0)
-        self._too_large: set[Ask] = set()
+        self._too_large: set[AnyAsk] = set()
         """Who would not fit either once those who leave have left."""
 
     @cached_property
@@ -146,7 +146,7 @@ class Promises:
         when one would have to.
         """
         self._asked = True
-        if self.leaving.any() or trial.columns.later is not None:
+        if np.count_nonzero(self.leaving) or trial.columns.later is not None:  # sooner known than by `any`
             found = self._without_more(self.once_left(trial), preemptor)
             if found is not None:
                 return found
@@ -331,7 +331,8 @@ class Promises:
         by_rank = preempts(self.context.policy)
         rights = QueueRights(use, self._standings(use.book), self.context.policy, by_rank)
         for ask, amounts in narrowed(use, preemptor.ask, self.context.policy):
-            yield ask, rights.over(preemptor.ask.account, amounts, rank, schedulers)
+            if rights.might_yield(preemptor.ask.account, amounts, rank, schedulers):
+                yield ask, rights.over(preemptor.ask.account, amounts, rank, schedulers)
 
     def _standings(self, book: QueueBook) -> Standings:
         if self._known_standings is None:
@@ -370,7 +371,7 @@ class Promises:
             return False
         trial, checkpoint = feasibility.trial, feasibility.trial.checkpoint()
         trial.evict(victims)
-        too_large = set[Ask]()
+        too_large = set[AnyAsk]()
         for ask in ahead:
             alike, steps = ask.unnamed(), self.context.steps()
             found = attempt(trial, ask, self.context, steps) if alike not in too_large else None

@@ -8,7 +8,7 @@ models of the nodes, so it is asked for one model after the other, in the order 
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -51,8 +51,7 @@ class Excess:
     user: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelChoice:
+class ModelChoice(NamedTuple):
     """What a group may look for, and where."""
 
     ask: Ask
@@ -73,7 +72,7 @@ def choices(use: QueueUse, ask: Ask, policy: Policy) -> Iterator[ModelChoice]:
     for choice in models_for(use, ask, policy):
         most = _admitted(use, ask, choice.model)
         if most >= max(1, ask.need):
-            yield choice if most == len(ask.shapes) else replace(choice, ask=_first(ask, most))
+            yield choice if most == len(ask.shapes) else choice._replace(ask=_first(ask, most))
 
 
 def within_limits(use: QueueUse, ask: Ask, found: Assignment) -> Assignment | None:
@@ -352,7 +351,11 @@ def first_excess(use: QueueUse, ask: Ask, amounts: Ints, on_models: bool = True)
     """The first limit that so much more for a group would exceed: of its own queue, of those above it, and of
     those that do not lend. Without `on_models` it is not known yet on devices of which models it is. An
     override lifts it past the first two. What others do not lend is theirs."""
-    return next(_excesses(use, ask, amounts, on_models), None)
+    return use.answered(
+        ask.account,
+        (ask.lifted, on_models, amounts.tobytes()),
+        lambda: next(_excesses(use, ask, amounts, on_models), None),
+    )
 
 
 def _excesses(use: QueueUse, ask: Ask, amounts: Ints, on_models: bool) -> Iterator[Excess]:

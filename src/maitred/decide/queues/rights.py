@@ -63,10 +63,10 @@ class QueueRights:
             # What an entitled group has is taken by no one who has no right to it.
             until = np.where(unpaid, 0, evictable.protected_until)
             return Yielding(lower | unpaid, until, self._rule(np.zeros_like(lower), (), ()))
+        if not self.might_yield(account, amounts, rank, schedulers):
+            return Yielding(np.zeros_like(lower), evictable.protected_until, _preempted)
         own = self.use.book.accounts[account].queue
         chain, borrows = self.tree.chain[own], self.use.borrows(account, amounts)
-        if not self._might_yield(rank, schedulers, borrows):
-            return Yielding(np.zeros_like(lower), evictable.protected_until, _preempted)
         preempted: Mask = lower & ((standings.account == NO_ACCOUNT) | (standings.queue == own))
         parting = standings.parting_from(own)
         reclaimed = np.zeros_like(lower)
@@ -85,13 +85,16 @@ class QueueRights:
         until = np.where(unpaid, 0, until)
         return Yielding(preempted | reclaimed | unpaid, until, self._rule(reclaimed, chain, borrows))
 
-    def _might_yield(self, rank: Rank, schedulers: tuple[str, ...], borrows: tuple[bool, ...]) -> bool:
+    def might_yield(self, account: int, amounts: Ints, rank: Rank, schedulers: tuple[str, ...]) -> bool:
         """Whether it is worth while to look at every pod: for most who wait nobody yields, which is known
         sooner."""
         if self.by_rank and self.evictable.any_below(rank.priority, schedulers):
             return True
         if self.evictable.anybody_scavenges:
             return True
+        borrows = self.use.borrows(account, amounts)
+        if all(borrows) and not self.policy.fair_share.reclaim:
+            return False  # it has no right to anything, whatever others have borrowed
         reclaims = (self.policy.fair_share.reclaim or not own_borrows for own_borrows in borrows)
         return any(there and may for there, may in zip(self.standings.borrowed_at, reclaims, strict=False))
 

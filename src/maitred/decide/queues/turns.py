@@ -33,15 +33,19 @@ class Waiter:
     account: int
     amounts: list[Ints]
     """What it would use on devices of each model."""
-    top: int
-    """The queue at the top of its branch,"""
     version: int = -1
-    """and at which version of that its turn is known: as long as it is the same, nothing here has changed."""
+    """At which version of the queue at the top of its branch its turn is known: as long as that is the same,
+    nothing here has changed."""
+    asked: bytes = b""
+    """The amounts, to compare them."""
     _at: dict[int, Turn] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.asked = b"".join([one.tobytes() for one in self.amounts])
 
     def stands(self, branches: tuple[QueueBranch, ...]) -> None:
         if branches != self.turn.branches:
-            self.turn = self.turn._replace(branches=branches)
+            self.turn = self.turn.standing(branches)
             self._at.clear()
 
     def at(self, level: int) -> Turn:
@@ -96,7 +100,7 @@ class QueueAgenda:
         for added in self._added:
             self._enter(added, use)
         self._added.clear()
-        path, first = self._first(self._top, 0, use)
+        path, first = self._first(self._top, 0, use, use.version(TOP))
         if first is None:
             return None
         heapq.heappop(path[-1].turns)
@@ -121,37 +125,42 @@ class QueueAgenda:
             place.first = None
             above = place
 
-    def _first(self, place: WaitingQueue, level: int, use: QueueUse) -> First:
-        version = use.version(place.top)
+    def _first(self, place: WaitingQueue, level: int, use: QueueUse, version: int) -> First:
+        """`version` is that of the queue at the top of its branch."""
         if place.first is None or place.first[0] != version:
-            place.first = version, self._found_first(place, level, use)
+            place.first = version, self._found_first(place, level, use, version)
         return place.first[1]
 
-    def _found_first(self, place: WaitingQueue, level: int, use: QueueUse) -> First:
+    def _found_first(self, place: WaitingQueue, level: int, use: QueueUse, version: int) -> First:
         if place.turns:  # no other queue is below one that groups are in
-            return [], self._branches.of(place.turns[0], use)
+            return [], self._branches.of(place.turns[0], use, version)
         for queue in place.changed:
-            self._look_at(place, queue, level, use)
+            self._look_at(place, queue, level, use, version)
         place.changed.clear()
         while place.firsts:
-            known, queue, version = place.firsts[0]
-            if version != place.below[queue].version:
+            known, queue, looked = place.firsts[0]
+            below = place.below[queue]
+            if looked != below.version:
                 heapq.heappop(place.firsts)
                 continue
-            path, first = self._first(place.below[queue], level + 1, use)
+            path, first = self._first(below, level + 1, use, self._within(place, below, use, version))
             assert first is not None, "a queue in which nobody waits is not looked at"
             now = first.at(level)
             if now <= known or len(place.firsts) == 1 or now <= min(place.firsts[1:3])[0]:
-                return [place.below[queue], *path], first
-            heapq.heapreplace(place.firsts, (now, queue, version))
+                return [below, *path], first
+            heapq.heapreplace(place.firsts, (now, queue, looked))
         return [], None
 
-    def _look_at(self, place: WaitingQueue, queue: int, level: int, use: QueueUse) -> None:
+    def _look_at(self, place: WaitingQueue, queue: int, level: int, use: QueueUse, version: int) -> None:
         below = place.below[queue]
         below.version += 1
-        _, first = self._first(below, level + 1, use)
+        _, first = self._first(below, level + 1, use, self._within(place, below, use, version))
         if first is not None:
             heapq.heappush(place.firsts, (first.at(level), queue, below.version))
+
+    def _within(self, place: WaitingQueue, below: WaitingQueue, use: QueueUse, version: int) -> int:
+        """The version of the branch that leads from a queue to one below it."""
+        return use.version(below.top) if place is self._top else version
 
 
 class BranchTable:
@@ -163,21 +172,32 @@ class BranchTable:
         """By number and part."""
         self._shares = dict[int, tuple[int, float]]()
         """By queue, and at which version of it."""
+        self._known = dict[tuple[int, bytes], tuple[int, tuple[QueueBranch, ...]]]()
+        """By account and what is asked, and at which version of the queue at the top."""
 
     def enter(self, turn: Turn, use: QueueUse) -> tuple[int, ...]:
         """Somebody, with what is asked for now. Returns the queue and those above, from the top down."""
         account, amounts = asked(use, self._ask_of(turn), self._policy)
         chain = _chain(account, use)
-        self._waiters[turn.number, turn.part] = Waiter(turn, account, amounts, chain[0])
+        self._waiters[turn.number, turn.part] = Waiter(turn, account, amounts)
         return chain
 
-    def of(self, turn: Turn, use: QueueUse) -> Waiter:
+    def of(self, turn: Turn, use: QueueUse, version: int) -> Waiter:
+        """`version` is that of the queue at the top of its branch."""
         waiter = self._waiters[turn.number, turn.part]
-        version = use.version(waiter.top)
         if waiter.version != version:
             waiter.version = version
-            waiter.stands(branches_of(use, waiter.account, waiter.amounts, self._share_of(use)))
+            waiter.stands(self._branches_of(use, waiter, version))
         return waiter
+
+    def _branches_of(self, use: QueueUse, waiter: Waiter, version: int) -> tuple[QueueBranch, ...]:
+        """Many who wait in one queue ask for the same."""
+        key = waiter.account, waiter.asked
+        known = self._known.get(key)
+        if known is None or known[0] != version:
+            found = branches_of(use, waiter.account, waiter.amounts, self._share_of(use))
+            known = self._known[key] = version, found
+        return known[1]
 
     def _share_of(self, use: QueueUse) -> Callable[[int], float]:
         if "fair-share" not in order_rules(self._policy.order):

@@ -34,7 +34,7 @@ class ForecastRun:
 
 
 @dataclass(slots=True)
-class HeldPlaces:
+class PlacesKept:
     """Places that are kept free for a group until it has seats; nobody's, at first."""
 
     key: str = ""
@@ -52,7 +52,7 @@ class FutureCluster:
         self.stays: dict[str, ForecastRun] = {}
         self.here = np.ones(len(outset.tenants), dtype=np.bool_)
         """Tenants that have not left."""
-        self._kept = HeldPlaces()
+        self._kept = PlacesKept()
         self._size = 1 + len(self.trial.nodes.names) // NODES_PER_UNIT
         self._holdings = Holdings(self.trial, outset.displacing)
         self._note_tenants(np.arange(len(outset.tenants)), +1)
@@ -101,7 +101,7 @@ class FutureCluster:
         """Nobody else is to sit there, once these tenants have left."""
         pods = np.zeros(len(self.trial.snapshot.bound.node), dtype=np.bool_)
         pods[self.outset.tenants.pods_of(leaving)] = True
-        self._kept = HeldPlaces(key, pods, places)
+        self._kept = PlacesKept(key, pods, places)
         self._hold()
 
     def _hold(self) -> None:

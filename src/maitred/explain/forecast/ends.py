@@ -8,6 +8,7 @@ from zlib import crc32
 
 import numpy as np
 
+from maitred.cluster.ends import SERVICES
 from maitred.cluster.journal import Rows
 from maitred.cluster.leaving import stuck_pods
 from maitred.cluster.nodes import Codes, Ints, Mask
@@ -17,8 +18,6 @@ from maitred.model.runtime import NO_STAY, NO_TERMS, Runtime, ends_of, with_stay
 
 Source = Literal["said", "overdue", "leaving", "stuck", "history", "deadline", "limit", "unknown"]
 SOURCES: tuple[Source, ...] = get_args(Source)
-SERVICES = ("ReplicaSet", "StatefulSet", "ReplicationController")
-"""What these own does not end by itself, and another would take its place."""
 LATENESS = 0.1
 """Who is late will be for as long again as it is by now, or at least for this part of what was said."""
 

@@ -28,6 +28,7 @@ from maitred.explain.proposal.places import where
 from maitred.explain.proposal.resolving import grounded
 from maitred.explain.proposal.supposition import MARK, ProposedGroup, Supposition
 from maitred.explain.proposal.words import answer_words
+from maitred.explain.remedies.outranking import ahead_of
 from maitred.explain.remedies.seeking import NOT_TRIED, Sought, sought_for
 from maitred.explain.situation import Situation
 from maitred.explain.tables import next_best, way
@@ -116,7 +117,7 @@ class Asked:
         if len(own) == 1 or all(blocker.category != "Priority" for blocker in found):
             return found
         if verdict.verdict == "Preempting":  # what it saw in its turn is gone
-            return tuple(one for one in found if one.category != "Priority" or set(one.detail["ahead"]) - own)
+            return tuple(one for one in found if one.category != "Priority" or set(ahead_of(one)) - own)
         return self.situation.cycle().blockers_beside(verdict.group, own)
 
     def _proof(self, group: str) -> Blocker:

@@ -10,6 +10,7 @@ from maitred.model.history import History, PastEviction, PastGroup
 from maitred.model.plan import Alternative, Departure, Eviction, Receipt, Toll
 from maitred.model.policy import Policy, Preemption, ProtectionLimits
 from maitred.model.queues import Queue
+from maitred.model.reservations import Beneficiary, Reservation
 
 
 def as_seen_by(situation: Situation, namespaces: Collection[str] | None) -> Situation:
@@ -56,6 +57,30 @@ def _policy(policy: Policy, redaction: Redaction) -> Policy:
         prices=policy.prices,
         queues=tuple(_queue(one, redaction) for one in policy.queues),
         fair_share=policy.fair_share,
+        holds=policy.holds,
+        reservations=tuple(_reservation(one, redaction) for one in policy.reservations),
+    )
+
+
+def _reservation(one: Reservation, redaction: Redaction) -> Reservation:
+    """When, and which nodes, everybody may know. For whom, only those whom it concerns."""
+    names, told, who = redaction.names, redaction.words.told, one.beneficiary
+    return Reservation(
+        name=told(one.name),
+        beneficiary=Beneficiary(
+            queue=who.queue and told(who.queue),
+            namespace=who.namespace and names.namespace(who.namespace),
+            group=who.group and names.key(who.group),
+        ),
+        begin=one.begin,
+        until=one.until,
+        devices=one.devices,
+        nodes=one.nodes,
+        within=one.within,
+        every=one.every,
+        time_zone=one.time_zone,
+        lead_time=one.lead_time,
+        release_after=one.release_after,
     )
 
 

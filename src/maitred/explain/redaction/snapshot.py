@@ -28,6 +28,7 @@ from maitred.explain.redaction.storage import StorageFields
 from maitred.explain.redaction.vocabulary import Vocabulary, words_in
 from maitred.explain.tenant_words import told_to
 from maitred.explain.why.progress import full_name
+from maitred.model.holding import HoldMemory
 from maitred.model.job import Job
 from maitred.model.leading import leading_labels
 from maitred.model.meta import key_of
@@ -128,6 +129,8 @@ class Redaction:
             unread_overrides=old.unread_overrides,
             spending=self._spending(old.spending),
             unread_spending=old.unread_spending,
+            holds=self._holds(old.holds),
+            unread_holds=old.unread_holds,
             drains=tuple(drains.values()),
             unread_drains=old.unread_drains,
             drained={row: drains[drain.name] for row, drain in old.drained.items()},
@@ -283,6 +286,17 @@ class Redaction:
         for one in known:
             pods = tuple(others.get(pod, pod) for pod in one.pods)
             yield Scavenger(self.names.key(one.group), pods)
+
+    def _holds(self, memory: HoldMemory) -> HoldMemory:
+        """Where others wait for places, and since when, is no secret; who they are is."""
+        names, source = self.names, self.reports.source
+        holds = (
+            one
+            if names.is_own(one.group)
+            else msgspec.structs.replace(one, group=names.key(one.group), source=source(one.source))
+            for one in memory.holds
+        )
+        return HoldMemory(memory.policy, tuple(holds))
 
     def _view(self, view: GroupView, created: float) -> GroupView:
         if self.names.is_own(view.group.key):

@@ -12,7 +12,7 @@ from maitred.cluster.snapshot import GroupRank, GroupView, Snapshot
 from maitred.decide.agenda import goes_by_priority
 from maitred.explain.remedies.changes import cost_words, with_group
 from maitred.explain.remedies.rehearsal import RankedGroup, Rehearsal
-from maitred.model.plan import Remedy
+from maitred.model.plan import Blocker, Remedy
 
 MOST_RANKS = 3
 
@@ -42,11 +42,15 @@ class HigherRank:
         )
 
 
+def ahead_of(blocker: Blocker) -> list[str]:
+    """Who went first, or has a hold."""
+    found: list[str] = [*blocker.detail.get("ahead", ()), *blocker.detail.get("heldFor", ())]
+    return found
+
+
 def higher_rank(rehearsal: Rehearsal, ranked: RankedGroup) -> HigherRank | None:
     """The lowest priority that would seat a group for whom others left no room."""
-    ahead = [
-        blocker.detail["ahead"] for blocker in rehearsal.blockers(ranked) if blocker.category == "Priority"
-    ]
+    ahead = [ahead_of(blocker) for blocker in rehearsal.blockers(ranked) if blocker.category == "Priority"]
     if not ahead or not goes_by_priority(rehearsal.policy.order):
         return None
     others = {other.view.group.key: other for other in rehearsal.ranked_groups}

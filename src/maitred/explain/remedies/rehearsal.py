@@ -424,7 +424,7 @@ class Rehearsal:
         if not self.effort.allows(self._likely(stood, known, rivals)):
             return None
         snapshot = change(self._after(done), ranked.number)
-        live = stood | {other.number for other in rivals} | {ranked.number}
+        live = stood | {other.number for other in rivals} | {ranked.number} | self._held
         kept = self._kept(snapshot, live)
         views = tuple(self._kept_view(snapshot.groups[number], number in live) for number in kept)
         again = rerun(replace(snapshot, groups=views), policy or self.policy, self.now, known)
@@ -439,6 +439,13 @@ class Rehearsal:
             wronged=any(other.number in lost for other in self.ranked_groups[: ranked.place]),
             gained=self._named(other.number for other in rivals if stands[other.number] == "Scheduled"),
         )
+
+    @cached_property
+    def _held(self) -> set[int]:
+        """Groups with a hold, which stands whatever becomes of others."""
+        return {
+            other.number for other in self.ranked_groups if self.cycle.groups[other.index].plan is not None
+        }
 
     def _likely(self, stood: Set[int], known: Mapping[str, Assignment], rivals: Iterable[RankedGroup]) -> int:
         """What it takes to let these have their turns again, as far as their first turns tell."""
@@ -472,6 +479,8 @@ class Rehearsal:
     def _done_before(self, ranked: RankedGroup, first: int) -> list[RankedGroup]:
         """The groups from the start of the agenda on that are through with all their turns before `first`."""
         through = list[RankedGroup]()
+        if self.policy.holds.depth or self.policy.reservations:
+            return through  # their ends count, which nobody knows of pods that only are imagined
         for other in self.ranked_groups[:first]:
             if not other.waits:
                 if not self._is_through(other, ranked):

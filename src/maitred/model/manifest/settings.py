@@ -19,10 +19,12 @@ from maitred.model.manifest.checks import (
 from maitred.model.manifest.errors import FieldError, InputError, field_error
 from maitred.model.manifest.parsing import Document, parts
 from maitred.model.manifest.queue_checks import check_queues
+from maitred.model.manifest.reservation_checks import check_reservations
 from maitred.model.policy import (
     LIVE_ORDERS,
     AnyOrder,
     Healing,
+    Holds,
     OrderRule,
     Policy,
     Preemption,
@@ -132,7 +134,16 @@ def check_policy(policy: Policy) -> None:
         raise FieldError("devices.bindingTimeout", f"{timeout!r} is not {FORM}, above 0s")
     check_prices(policy.prices)
     check_order(policy.order)
+    check_holds(policy.holds)
     check_queues(policy.queues, policy.fair_share, policy.order, policy.prices)
+    check_reservations(policy.reservations, policy.queues, [level.name for level in levels])
+
+
+def check_holds(holds: Holds) -> None:
+    if holds.after != NO_LIMIT and not milliseconds(holds.after):
+        raise FieldError("holds.after", f"{holds.after!r} is neither {NO_LIMIT} nor {FORM}, above 0s")
+    if not holds.depth and (holds.after != NO_LIMIT or holds.per_queue is not None):
+        raise FieldError("holds.depth", "is 0, so no group has a hold; write how many may have one")
 
 
 def check_order(order: AnyOrder) -> None:

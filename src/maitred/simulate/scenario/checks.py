@@ -118,6 +118,10 @@ def check_entry(entry: JobSource, horizon: ScenarioDuration | None) -> None:
     if entry.stay and (entry.run_time is not None or entry.cancelled):
         other = "cancelled" if entry.run_time is None else "runTime"
         raise FieldError("stay", f"contradicts {other}; give one of the two")
+    if entry.stay and entry.max_runtime is not None:
+        raise FieldError("stay", "contradicts maxRuntime; give one of the two")
+    if entry.max_runtime is not None and entry.max_runtime.most < entry.max_runtime.least:
+        raise FieldError("maxRuntime.until", "is less than from")
     for resource, quantity in (("cpu", entry.cpu), ("memory", entry.memory)):
         if quantity is not None and (problem := quantity_problem(resource, quantity)):
             raise FieldError(resource, problem)

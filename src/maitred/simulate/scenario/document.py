@@ -85,6 +85,16 @@ class Trace(Setting, frozen=True):
     """Take jobs, and draw more when there are no more, until they ask for so many times the devices."""
 
 
+Times = Annotated[float, msgspec.Meta(ge=1, le=1000)]
+
+
+class LimitRange(Setting, frozen=True):
+    """Run-time limits, as so many times what a job needs from its places to its end."""
+
+    least: Times = field(name="from")
+    most: Times = field(name="until")
+
+
 class JobSource(Setting, frozen=True):
     """Jobs that are drawn from the same spreads, or all jobs of one trace."""
 
@@ -113,6 +123,8 @@ class JobSource(Setting, frozen=True):
     within: str = ""
     start_up: ScenarioDuration = ScenarioDuration(0)
     checkpoint: ScenarioDuration | None = None
+    max_runtime: LimitRange | None = None
+    """Between which its limits are drawn. None: its jobs have no limits."""
     grace: ScenarioDuration = ScenarioDuration(0)
     min_run_time: ScenarioDuration = ScenarioDuration(0)
     non_preemptible: bool = False

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from math import ceil
 
 from maitred.model.manifest.errors import FieldError
 from maitred.simulate.clock import LONGEST, SECOND, Time
@@ -129,8 +130,9 @@ def finished(entry: JobSource, told: Sequence[Traced], supply: WorkloadInputs) -
     streams = supply.streams
     times = run_times(entry, told, streams)
     fates = streams.of(entry.title, "cancelled").random((len(told), 2)).tolist()
+    limits = limits_of(entry, times, streams)
     title = pod_name(entry.title)
-    for job, run_time, (fate, part) in zip(told, times, fates, strict=True):
+    for job, run_time, limit, (fate, part) in zip(told, times, limits, fates, strict=True):
         lasts = job.given_up
         if run_time is not None and fate < entry.cancelled:
             lasts = round(part * run_time)
@@ -146,6 +148,7 @@ def finished(entry: JobSource, told: Sequence[Traced], supply: WorkloadInputs) -
             user=entry.user or (job.user if supply.queues else ""),
             start_up=entry.start_up,
             checkpoint=entry.checkpoint,
+            limit=limit,
             grace=entry.grace,
             min_run_time=entry.min_run_time,
             non_preemptible=entry.non_preemptible,
@@ -170,4 +173,16 @@ def run_times(entry: JobSource, told: Sequence[Traced], streams: Streams) -> lis
     return [
         any_time if job.run_time is None and job.given_up is None else job.run_time
         for job, any_time in zip(told, spread, strict=True)
+    ]
+
+
+def limits_of(entry: JobSource, times: Sequence[Time | None], streams: Streams) -> list[Time | None]:
+    """In whole seconds, as pods say them."""
+    if entry.max_runtime is None:
+        return [None] * len(times)
+    least, most = entry.max_runtime.least, entry.max_runtime.most
+    factors = streams.of(entry.title, "limits").uniform(least, most, len(times)).tolist()
+    return [
+        None if time is None else min(ceil((entry.start_up + time) * factor / SECOND) * SECOND, LONGEST)
+        for time, factor in zip(times, factors, strict=True)
     ]

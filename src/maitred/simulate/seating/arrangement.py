@@ -5,6 +5,7 @@ from itertools import groupby
 
 from maitred.model.plan import Bind, Eviction, Plan
 from maitred.simulate.group import SimulatedGroup
+from maitred.simulate.seating.objects import group_key
 from maitred.simulate.seating.same_requests import WaitingTurn
 from maitred.simulate.seating.seater import Removal, SeatAssignment
 
@@ -25,6 +26,11 @@ class Arrangement:
         """Of those for whom other places are kept from now on than were before."""
         places = [(w.group, self._places.get(w.turn.key, [])) for w in asked if w.turn.key not in self._seats]
         return [SeatAssignment(group, kept) for group, kept in places if dict(kept) != group.nominated]
+
+    def served(self, asked: Sequence[WaitingTurn]) -> set[str]:
+        """Those who get seats, or other places."""
+        kept = {group_key(one.group.job) for one in self.nominations(asked)}
+        return kept | {waiter.turn.key for waiter in asked if waiter.turn.key in self._seats}
 
     def removals(self, asked: Sequence[WaitingTurn]) -> list[Removal]:
         """Of those who leave for them."""

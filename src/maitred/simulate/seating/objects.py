@@ -90,6 +90,7 @@ def pod(group: SimulatedGroup, member: int) -> Pod:
     spec = msgspec.structs.replace(
         job.crew_of[member].spec,
         node_name=group.seats[member],
+        active_deadline_seconds=deadline_of(group, member),
         priority=job.priority,
         scheduling_group=None if is_lone(job) else SchedulingGroup(job.name),
     )
@@ -104,6 +105,15 @@ def pod(group: SimulatedGroup, member: int) -> Pod:
         owner_references=(owner(job.name),) if group.owned else (),
     )
     return Pod(metadata, spec, status_of(group, member))
+
+
+def deadline_of(group: SimulatedGroup, member: int) -> int | None:
+    """It counts from its start, by which its start-up is over."""
+    limit = group.job.limit
+    if limit is None:
+        return None
+    counted = limit if group.starts[member] is None else limit - group.job.start_up
+    return max(1, -(-counted // SECOND))
 
 
 @lru_cache(maxsize=1024)

@@ -25,7 +25,7 @@ from maitred.model.requests import pod_requests
 from maitred.model.usage import USAGE, UsageMemory
 from maitred.simulate.clock import BEGINNING, SECOND, Time
 from maitred.simulate.group import SimulatedGroup
-from maitred.simulate.seating.same_requests import SameRequests, kin_key
+from maitred.simulate.seating.same_requests import SameRequests, WaitingTurn, kin_key
 from maitred.simulate.seating.seater import Moves
 from maitred.simulate.seating.whole_groups import WholeGroups
 
@@ -58,6 +58,10 @@ class QueuedGroups(WholeGroups):
 
     def _kin_key(self, group: SimulatedGroup) -> Hashable:
         return kin_key(group), group.job.queue, group.job.user
+
+    def _asked(self, kin: SameRequests) -> Sequence[WaitingTurn]:
+        """Who is first in line depends on what the others get."""
+        return kin.waiters if self._holds else super()._asked(kin)
 
     # -- who may be seated -----------------------------------------------------------------------------
 

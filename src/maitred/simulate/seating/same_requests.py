@@ -4,9 +4,10 @@ A long queue of like jobs costs no more to look at than its first. What is in th
 way of all; how long it was is counted once, on a clock that each group reads when it begins and ends to wait.
 """
 
+import math
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Container, Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -31,6 +32,7 @@ class SameRequests:
     def __init__(self, now: Time, like: "SameRequests | None" = None) -> None:
         """What is known to be in the way of `like` is in the way of this one."""
         self.waiters: list[WaitingTurn] = []
+        self._quickest: list[WaitingTurn] | None = None
         self.open = True
         """Whether the first may find seats, as far as is known."""
         self.hopeless = False
@@ -48,10 +50,34 @@ class SameRequests:
     def first(self) -> WaitingTurn:
         return self.waiters[0]
 
+    @property
+    def quickest(self) -> list[WaitingTurn]:
+        """Those who end sooner than everybody before them. Where others have places later, and none of these
+        can sit until then, nobody can."""
+        if self._quickest is None:
+            self._quickest, least = list[WaitingTurn](), math.inf
+            for waiter in self.waiters:
+                limit = math.inf if waiter.group.job.limit is None else waiter.group.job.limit
+                if not self._quickest or limit < least:
+                    self._quickest.append(waiter)
+                    least = limit
+        return self._quickest
+
+    def passed_over(self, asked: Sequence[WaitingTurn], served: Container[str]) -> WaitingTurn | None:
+        """The first who was not asked, and comes after one who was served."""
+        known, any_served = {waiter.turn.key for waiter in asked}, False
+        for waiter in self.waiters:
+            if any_served and waiter.turn.key not in known:
+                return waiter
+            any_served |= waiter.turn.key in served
+        return None
+
     def add(self, waiter: WaitingTurn) -> None:
+        self._quickest = None
         insort(self.waiters, waiter, key=lambda known: known.turn)
 
     def remove(self, waiter: WaitingTurn) -> None:
+        self._quickest = None
         del self.waiters[bisect_left(self.waiters, waiter.turn, key=lambda known: known.turn)]
 
     def diagnose(self, category: str, words: str, now: Time) -> None:

@@ -1,9 +1,12 @@
 """Whole groups, as maitred seats them: `decide` on a cluster state, told of the run event by event."""
 
+import heapq
 from collections import Counter
 from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
+from operator import itemgetter
 
 from maitred.cluster.nodes import Ints
 from maitred.cluster.state import ClusterState, Delete, Put
@@ -13,6 +16,7 @@ from maitred.decide.cycle import run
 from maitred.decide.record import CycleRecord
 from maitred.decide.verdicts import Verdicts
 from maitred.model.group import PodGroup
+from maitred.model.holding import HOLDS
 from maitred.model.memory import CONTENT, HOME, MEMORY, HealthMemory, MemoryObject
 from maitred.model.meta import ObjectMeta
 from maitred.model.node import Node
@@ -93,6 +97,15 @@ class WholeGroups:
         """How many have been sent away and still have their seats."""
         self._elastic = 0
         """How many of those who want seats could do with fewer than they want."""
+        self._holds = policy.holds.depth > 0
+        self._line_changed = False
+        """Whether others than before may be first in line, for whom places are held."""
+        self._in_line = Counter[SameRequests]()
+        """How many of each kin these are, where it is asked about them."""
+        self._left_out: Turn | None = None
+        """Where others than the first of each kin are asked: the turn of the first kin that is not asked."""
+        self._held = frozenset[str]()
+        """Groups for whom places are held, as it was last decided."""
         self._wake: Time | None = None
         """When time alone could open the way for someone."""
 
@@ -138,7 +151,7 @@ class WholeGroups:
         self._room_made = True
 
     def leaves(self, group: SimulatedGroup) -> None:
-        self._room_made |= group in self._promised
+        self._room_made |= group in self._promised or group_key(group.job) in self._held
         self._leave_kin(group, self._now)
         self._waited.pop(group, None)
         if self._known.pop(group_key(group.job), None) is not None:
@@ -163,6 +176,8 @@ class WholeGroups:
         )
         waiter = WaitingTurn(self._turn(group, now), group)
         kin.add(waiter)
+        kin.open |= self._holds and waiter in kin.quickest
+        self._line_changed = True
         self._standing[group] = WaitingGroup(key, kin, waiter, kin.read_clock(now), not group.has_quorum)
         self._elastic += group.job.is_elastic
         if group.nominated:
@@ -181,7 +196,7 @@ class WholeGroups:
         standing = self._standing.pop(group, None)
         if standing is None:
             return
-        kin = standing.kin
+        kin, self._line_changed = standing.kin, True
         self._elastic -= group.job.is_elastic
         if standing.lacks_quorum:
             self._waited.setdefault(group, Counter()).update(passed(standing.clock, kin.read_clock(now)))
@@ -219,9 +234,11 @@ class WholeGroups:
                 return Moves(losses=losses, taints=plan.taints)
         if self._room_made:
             self._room_made = False
+            self._line_changed = True
             for kin in self._kins.values():
                 kin.open = True
         while heads := self._with_promised(self._heads(now)):
+            heads = self._with_line(heads)
             waiters = [waiter for kin in heads for waiter in self._asked(kin)]
             explained = {kin.first.turn.key for kin in heads if self._needs_diagnosis(kin, now)}
             moves = self._moves(heads, self._decide(waiters, now, explained), explained)
@@ -234,16 +251,24 @@ class WholeGroups:
 
     def _asked(self, kin: SameRequests) -> Sequence[WaitingTurn]:
         """The first speaks for all, but where some could do with fewer: a surplus comes after all quorums, so
-        everyone must be looked at together."""
-        return kin.waiters if self._elastic else kin.waiters[:1]
+        everyone must be looked at together. Or where places are held for others: then who ends sooner may sit
+        where the first cannot, and those who are first in line are to have holds themselves."""
+        if self._elastic:
+            return kin.waiters
+        if not self._holds:
+            return kin.waiters[:1]
+        in_line = kin.waiters[: self._in_line[kin]]
+        return in_line + [waiter for waiter in kin.quickest if waiter not in in_line]
 
     def _heads(self, now: Time) -> list[SameRequests]:
         """Kins whose first may be seated, or of whom nobody knows lately what is in the way; a few of them,
         since those behind would have to be looked at again once they sit."""
         free: Ints | None = None
+        self._left_out = None
         heads: list[SameRequests] = []
         for kin in sorted(self._kins.values(), key=lambda kin: kin.first.turn):
             if len(heads) == self.looked_at and not self._elastic:
+                self._left_out = kin.first.turn if self._holds else None
                 break
             if self._needs_diagnosis(kin, now):
                 heads.append(kin)
@@ -261,6 +286,18 @@ class WholeGroups:
         promised = [self._standing[group].kin for group in self._promised]
         return sorted(dict.fromkeys((*heads, *promised)), key=lambda kin: kin.first.turn)
 
+    def _with_line(self, heads: Sequence[SameRequests]) -> Sequence[SameRequests]:
+        """And those who are first in line, if these may be others by now, or could begin earlier. Holds of
+        those who are not asked stay as they are."""
+        self._in_line = Counter()
+        if not self._holds or not self._line_changed:
+            return heads
+        self._line_changed = False
+        turns = ([(waiter.turn, kin) for waiter in kin.waiters] for kin in self._kins.values())
+        first = islice(heapq.merge(*turns, key=itemgetter(0)), self.policy.holds.depth)
+        self._in_line = Counter(kin for _, kin in first)
+        return sorted({*heads, *self._in_line}, key=lambda kin: kin.first.turn)
+
     def _could_sit(self, group: SimulatedGroup, free: Ints) -> bool:
         """On what is free, or else in place of lesser ones; False is certain. Places that are kept for it may
         have to be given up."""
@@ -275,8 +312,9 @@ class WholeGroups:
     def _decide(self, waiters: Sequence[WaitingTurn], now: Time, explained: Container[str] = ()) -> Plan:
         for waiter in waiters:
             self._introduce(waiter.group)
-        measures = {waiter.turn.key: waiter.turn.measure for waiter in waiters}
-        scope = Scope(groups=measures.keys(), measures=measures, explained=explained)
+        asked = {waiter.turn.key: waiter.turn.measure for waiter in waiters}
+        held = {key: self._measure(self._known[key], now) for key in self._held if key in self._known}
+        scope = Scope(groups=asked.keys(), measures={**held, **asked}, explained=explained)
         self.remembered = self._memory
         record = run(self.state.snapshot(), self.policy, moment(now), scope)
         plan = Verdicts(record).plan()
@@ -289,6 +327,10 @@ class WholeGroups:
         self.spares = frozenset(names[row] for row in record.spares)
         if self._heals and plan.memory is not None:
             self._remember(plan.memory)
+        if plan.planned is not None:
+            self._held = frozenset(one.group for one in plan.planned.holds)
+            meta = ObjectMeta(name=HOLDS, namespace=HOME)
+            self.state.apply(Put(MemoryObject(meta, data={CONTENT: str(plan.planned)})))
         if plan.budgets is not None:
             spent = MemoryObject(ObjectMeta(name=BUDGETS, namespace=HOME), data={CONTENT: str(plan.budgets)})
             self.state.apply(Put(spent))
@@ -324,32 +366,40 @@ class WholeGroups:
         self._put_pods(group, group.standing())
 
     def _moves(self, heads: Sequence[SameRequests], plan: Plan, explained: Container[str]) -> Moves:
-        """Of the first, and of others as long as nobody who was not asked comes before them."""
+        """Of those who were asked, as long as nobody who was not comes before them."""
         verdicts = {verdict.group: verdict for verdict in plan.decisions}
         planned = Arrangement(plan, self._known)
-        not_asked: Turn | None = None
+        not_asked = self._first_passed_over(heads, planned)
         removals, nominations, seatings = list[Removal](), list[SeatAssignment](), list[SeatAssignment]()
         impossible = dict[SimulatedGroup, str]()
         for kin in heads:
             if not_asked is not None and kin.first.turn > not_asked:
                 break
-            asked = self._asked(kin)
+            everyone = self._asked(kin)
+            asked = [waiter for waiter in everyone if not_asked is None or waiter.turn < not_asked]
             found, kept = planned.seatings(asked), planned.nominations(asked)
             removals += planned.removals(asked)
             nominations += kept
             seatings += found
             verdict = verdicts[kin.first.turn.key]
-            kin.open = bool(found or kept)
+            kin.open = bool(found or kept) or len(asked) < len(everyone)
             if verdict.group in explained:
                 kin.hopeless = verdict.verdict not in SOLVABLE
                 if not found:
                     kin.diagnose(category_of(verdict), words_of(verdict), self._now)
             if kin.hopeless and not self._unwell:
                 impossible.update(dict.fromkeys((w.group for w in kin.waiters), words_of(verdict)))
-            elif kin.open and len(asked) < len(kin):
-                behind = kin.waiters[len(asked)].turn
-                not_asked = behind if not_asked is None else min(behind, not_asked)
         return Moves(removals, nominations, seatings, impossible, plan, self._losses(plan))
+
+    def _first_passed_over(self, heads: Sequence[SameRequests], planned: Arrangement) -> Turn | None:
+        """The turn of the first who was not asked, and comes after one who wants the same and is served."""
+        found = [] if self._left_out is None else [self._left_out]
+        for kin in heads:
+            asked = self._asked(kin)
+            if len(asked) < len(kin) and (served := planned.served(asked)):
+                passed_over = kin.passed_over(asked, served)
+                found += [] if passed_over is None else [passed_over.turn]
+        return min(found, default=None)
 
     def _turn(self, group: SimulatedGroup, now: Time) -> Turn:
         return first_turn(
