@@ -101,6 +101,17 @@ REFUSALS = {
         example("one-node", *ALL_BUT_TWO),
         "{}",
     ),
+    "it would run without paying, so no pod leaves for it": (
+        example(
+            "one-node",
+            ("metadata: {name: urgent}", "metadata: {name: urgent, labels: {maitred.dev/queue: vision}}"),
+        ),
+        "queues: [{name: vision, runtime: {default: 6h}, budget: {deviceHours: 1, onSpent: scavenge}}]",
+    ),
+    "it only waits for holds of others": (
+        example("../holds/cluster", ("name: long", "name: urgent")),
+        "holds: {depth: 1}",
+    ),
     "it only has to wait for … to leave": (
         example("held", ("{nominatedNodeName: n1}", "{}")),
         "preemption: {mode: never}",
