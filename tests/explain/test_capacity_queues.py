@@ -160,3 +160,17 @@ def test_the_limits_and_budgets_that_keep_devices_idle_are_named() -> None:
 
 def test_without_queues_nothing_is_said_of_them() -> None:
     assert "queues" not in msgspec.to_builtins(asked(RUNNING))
+
+
+@pytest.mark.parametrize(
+    ("waiting", "told"),
+    [
+        (POOR, "1 group waits for the limits or the budget of its queue."),
+        (HUGE, "1 group waits for room."),
+        ([*POOR, *HUGE], "2 groups wait: 1 for room, 1 for the limits or the budget of its queue."),
+        ([*POOR, *MANY], "2 groups wait for the limits or the budget of their queues."),
+    ],
+)
+def test_the_summary_says_what_groups_wait_for(waiting: list[Obj], told: str) -> None:
+    found = asked([*nodes(2), *waiting], paid("a", 4), queue("b", cap=5), queue("c"))
+    assert list(capacity_lines(found))[-1].plain.endswith(told)

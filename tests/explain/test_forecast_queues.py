@@ -1,10 +1,15 @@
 """Estimates with queues: limits, turns and what was lent count in the future as they do now."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from maitred.explain.forecast.forecast import estimate
+from maitred.explain.overriding.answer import OverrideWish
+from maitred.explain.overriding.asking import override_of
+from maitred.model.overrides import OverrideMemory
+from tests.decide.test_overrides import kept
 from tests.explain.forecasts import gang, hours, nodes, situation
 from tests.oracle.builders import GPU
 from tests.support import Obj
@@ -92,3 +97,38 @@ def test_a_group_that_waits_for_money_does_not_wait_until_others_end(allowed: in
     ]
     found = estimate(situation(objects, {"queues": [paying]}), "default/mine")
     assert found.words == f"not known: {words}"
+
+
+def overridden(objects: list[Obj], until: float, *queues: Obj) -> list[Obj]:
+    """`mine` is lifted past its queue, for so many hours."""
+    asker = situation(objects, {"queues": list(queues)})
+    end = asker.now + timedelta(hours=until)
+    one = override_of(asker, "mine", "default", None, OverrideWish("it is urgent", end), "alice")
+    return [*objects, kept(OverrideMemory((one,)))]
+
+
+@pytest.mark.parametrize(("until", "start"), [(9, 3), (2, 5)])
+def test_an_override_lifts_past_the_limit_of_a_queue_until_it_ends(until: float, start: float) -> None:
+    """There is room for it in three hours, and within the limit of its queue in five."""
+    objects = [
+        *nodes(2),
+        *inside("b", gang("short", 1, "5h", on="n0", ran=2)),
+        *inside("a", gang("long", 1, "7h", on="n1", ran=2)),
+        *inside("a", gang("mine", 1, "1h")),
+    ]
+    queues = queue("a", cap=8), queue("b")
+    assert starts(objects, *queues) == 5
+    assert starts(overridden(objects, until, *queues), *queues) == start
+
+
+@pytest.mark.parametrize(("until", "start"), [(9, 1), (0.5, 5)])
+def test_an_override_lifts_past_the_turn_of_a_queue_until_it_ends(until: float, start: float) -> None:
+    objects = [
+        *nodes(1),
+        *inside("c", gang("short", 1, "3h", on="n0", ran=2)),
+        *inside("a", gang("older", 1, "4h", waited=9)),
+        *inside("a", gang("mine", 1, "4h")),
+    ]
+    queues = queue("a"), queue("c")
+    assert starts(objects, *queues) == 5
+    assert starts(overridden(objects, until, *queues), *queues) == start

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from maitred.cluster.queues.book import in_queues
 from maitred.cluster.state import ClusterState, Delete, Put
+from maitred.decide.cycle import decide as decide_snapshot
 from maitred.decide.queues.budgets import settle
 from maitred.explain.billing.bill import bill, read_month
 from maitred.explain.billing.document import Usage, Use
@@ -22,9 +23,11 @@ from maitred.model.memory import CONTENT, HOME
 from maitred.model.queues import QUEUE
 from maitred.model.spending import BUDGETS, Scavenger, SpendingMemory
 from tests.cluster.seen import name_of
+from tests.decide.test_later import of_group
+from tests.decide.test_owners import made
 from tests.ledger.made import BEGIN, HOUR, START
 from tests.ledger.worlds import gpu_node, member
-from tests.oracle.builders import Obj, metadata, namespace
+from tests.oracle.builders import GPU, Obj, metadata, namespace
 from tests.oracle.effort import examples
 from tests.support import policy_of, read
 
@@ -67,18 +70,19 @@ class Both:
     def look(self) -> None:
         at = START + self.seconds * 1000
         now, snapshot = datetime.fromtimestamp(at / 1000, UTC), self.state.snapshot()
-        self.books.see(Observation(at, snapshot, POLICY, (), frozenset()))
+        found = settle(in_queues(snapshot, POLICY, None), POLICY, now)
+        assert found.balances is not None
+        self.spent = dict(zip(("red", "blue"), found.balances.spent.tolist(), strict=True))
+        plan = decide_snapshot(snapshot, POLICY, now)
+        self.books.see(Observation(at, snapshot, POLICY, (), frozenset(), rooms=plan.holds))
         entry = self.books.close(at)
         for (_, key), amount in entry.reading.usage.items():
             labels = dict(entry.accounts[key.holder].labels) if key.holder else {}
             borrowed = "maitred.dev/borrowed" in labels
             self.uses[labels.get(QUEUE, ""), key.bucket, borrowed] += amount
         self.capacity += sum(entry.reading.capacity.values())
-        found = settle(in_queues(snapshot, POLICY, None), POLICY, now)
-        assert found.balances is not None
-        self.spent = dict(zip(("red", "blue"), found.balances.spent.tolist(), strict=True))
-        if found.memory is not None:
-            self.put(written(found.memory))
+        if plan.budgets is not None:
+            self.put(written(plan.budgets))
 
     def billed(self) -> dict[str, float]:
         """Device-hours."""
@@ -142,6 +146,36 @@ def test_a_preemption_from_the_first_bind_to_the_last_release() -> None:
     assert both.uses["red", "starting", True] + both.uses["red", "starting", False] == 6 * 60 * 1000
 
 
+def worker_set(workers: int, gpus: int, queue: str) -> list[Obj]:
+    """A leader that runs, and an owner that creates workers with devices once it is ready: until then room is
+    kept for them, for half an hour."""
+    template = {"spec": {"containers": [{"name": "main", "resources": {"limits": {GPU: str(gpus)}}}]}}
+    spec = {
+        "replicas": 1,
+        "startupPolicy": "LeaderReady",
+        "leaderWorkerTemplate": {"size": workers + 1, "workerTemplate": template},
+    }
+    leader = of_group(0, "n", annotations={QUEUE: queue})
+    leader["metadata"]["creationTimestamp"] = moment(0)
+    leader["status"] = {"phase": "Running", "startTime": moment(0)}
+    return [made("LeaderWorkerSet", "s", spec), leader]
+
+
+def test_room_for_members_that_come_later_is_paid_by_their_queue_and_on_its_bill() -> None:
+    """For as long as it is kept."""
+    both = Both(namespace("default"), gpu_node("n"))
+    both.put(*worker_set(3, 2, "red"), seated("r", "blue", 1, 0, 0))
+    both.look()
+    both.wait(600)
+    assert both.uses["red", "reserved", False] == 6 * 600 * 1000
+    both.put(seated("b", "blue", 1, 600, 600))
+    both.look()
+    both.wait(1800)
+    assert both.uses["red", "reserved", False] == 6 * 1800 * 1000
+    assert both.billed() == pytest.approx({"red": 6 * 1800 / 3600, "blue": (2400 + 1800) / 3600})
+    assert both.spent == pytest.approx(both.billed())
+
+
 NAMES = ("a", "b", "c", "d")
 CHANGES = st.lists(
     st.tuples(
@@ -156,10 +190,15 @@ CHANGES = st.lists(
 
 
 @examples(25)
-@given(CHANGES)
-def test_whatever_happens_both_say_the_same(changes: list[tuple[int, str, str, str, int]]) -> None:
+@given(CHANGES, st.integers(0, 3), st.integers(1, 2), st.sampled_from(["red", "blue"]))
+def test_whatever_happens_both_say_the_same(
+    changes: list[tuple[int, str, str, str, int]], workers: int, each: int, queue_of_workers: str
+) -> None:
     """And each device-hour is in one bucket."""
     both, there = Both(namespace("default"), gpu_node("n")), dict[str, tuple[str, int, int]]()
+    if workers:
+        both.put(*worker_set(workers, each, queue_of_workers))
+        both.look()
     for pause, name, queue, what, gpus in changes:
         both.wait(pause)
         queue, gpus, since = there.get(name, (queue, gpus, both.seconds))

@@ -18,6 +18,8 @@ from maitred.model.meta import Timestamp
 from maitred.model.policy import Policy
 from maitred.model.spending import NO_SPENDING, SETTLED_EVERY, SpendingMemory
 from maitred.verify import verify
+from tests.decide.test_later import of_group
+from tests.decide.test_owners import made
 from tests.oracle import builders as b
 from tests.oracle.effort import examples
 from tests.support import Obj, decide, policy_of, snapshot_of
@@ -215,6 +217,17 @@ def at_second(seconds: int) -> str:
     return (datetime.fromisoformat(NOON_OF_DAY) + timedelta(seconds=seconds)).isoformat()
 
 
+def later_workers(workers: int, gpus: int, place: str) -> list[Obj]:
+    """A leader that runs, and an owner that creates workers with devices once it is ready: room is kept."""
+    template = {"spec": {"containers": [{"name": "main", "resources": {"limits": {b.GPU: str(gpus)}}}]}}
+    worker_template = {"size": workers + 1, "workerTemplate": template}
+    spec = {"replicas": 1, "startupPolicy": "LeaderReady", "leaderWorkerTemplate": worker_template}
+    leader = of_group(0, place, annotations={"maitred.dev/queue": "one"})
+    leader["metadata"]["creationTimestamp"] = at_second(-600)
+    leader["status"] = {"phase": "Running", "startTime": at_second(-600)}
+    return [made("LeaderWorkerSet", "s", spec), leader]
+
+
 @st.composite
 def worlds_with_promises(draw: st.DrawFn) -> list[Obj]:
     """Nodes that work or do not, pods that run, leave, or were promised places; and what was written down."""
@@ -241,6 +254,8 @@ def worlds_with_promises(draw: st.DrawFn) -> list[Obj]:
                 pod["spec"]["schedulingGroup"] = {"podGroupName": "gang"}
         objects.append(pod)
     if draw(st.booleans()):
+        objects += later_workers(draw(st.integers(1, 3)), draw(st.integers(1, 3)), draw(PLACES))
+    if draw(st.booleans()):
         amounts = st.floats(0, 20, allow_subnormal=False)
         rows = [
             {"queue": name, "unit": "device-hours", "begun": draw(st.sampled_from(BEGUN[name]))}
@@ -266,4 +281,6 @@ def test_the_checker_agrees_on_who_pays_for_what(objects: list[Obj]) -> None:
     plan = decide(objects, IDLE_POLICY, now=NOON_OF_DAY)
     now = msgspec.convert(NOON_OF_DAY, Timestamp)
     found = [str(one) for one in verify(objects, plan, IDLE_POLICY, now=now)]
-    assert [one for one in found if "budget" in one or "device-hours" in one] == []
+    assert [
+        one for one in found if any(word in one for word in ("budget", "device-hours", "stand idle"))
+    ] == []

@@ -27,7 +27,7 @@ from maitred.model.group import stated_priority
 from maitred.model.history import NO_HISTORY, History
 from maitred.model.memory import NO_MEMORY, HealthMemory
 from maitred.model.overrides import NO_OVERRIDES, OverrideMemory
-from maitred.model.plan import Eviction, GroupVerdict, Plan
+from maitred.model.plan import Eviction, GroupVerdict, KeptRoom, Plan
 from maitred.model.policy import Policy, is_device
 from maitred.model.priority import rank_of
 
@@ -82,6 +82,9 @@ class Bookkeeper:
         self._mirror, self._ends, self._policy, self._clerk = mirror, ends, policy, clerk
         self._verdicts = verdicts
         self._seen_version = -1
+        self._rooms: tuple[KeptRoom, ...] = ()
+        """What the last Plan keeps for members that are not there."""
+        self._seen_rooms: tuple[KeptRoom, ...] = ()
 
     @property
     def dropped(self) -> int:
@@ -108,13 +111,13 @@ class Bookkeeper:
 
     def _look(self) -> None:
         state, at = self._mirror.state, milliseconds()
-        if state.version == self._seen_version:
+        if state.version == self._seen_version and self._rooms == self._seen_rooms:
             self._clerk.hear(at)
             return
         ends, hopeless = self._ends.take(), self._hopeless()
-        sight = Observation(at, state.snapshot(), self._policy(), ends, hopeless, self._mirror.scheduler)
-        self._clerk.show(sight)
-        self._seen_version = state.version
+        scheduler, rooms = self._mirror.scheduler, self._rooms
+        self._clerk.show(Observation(at, state.snapshot(), self._policy(), ends, hopeless, scheduler, rooms))
+        self._seen_version, self._seen_rooms = state.version, rooms
 
     def _hopeless(self) -> frozenset[str]:
         """Who would wait however the free devices lay."""
@@ -122,9 +125,13 @@ class Bookkeeper:
 
     def seating(self, seats: Plan, snapshot: Snapshot, now: float) -> None:
         """Their members still wait, and can be asked for their labels."""
-        self.decided(seats, snapshot, now)
+        self._note(seats, snapshot)
 
     def decided(self, plan: Plan, snapshot: Snapshot, now: float) -> None:
+        self._rooms = tuple(room for room in plan.holds if room.devices)
+        self._note(plan, snapshot)
+
+    def _note(self, plan: Plan, snapshot: Snapshot) -> None:
         at = milliseconds()
         arrived = [verdict for verdict in plan.decisions if self._verdicts.before(verdict.group) is None]
         if arrived:

@@ -33,6 +33,7 @@ from maitred.decide.hindsight import Hindsight
 from maitred.decide.holding.calendar import HeldPlaces
 from maitred.decide.holding.reserved import NOT_CLOSED
 from maitred.decide.holding.waiting import PlannedGroup, WaitingHolds
+from maitred.decide.idle_devices import KeptShape, Room, rooms
 from maitred.decide.levels import known_levels
 from maitred.decide.limits import LimitKeeper
 from maitred.decide.maintenance.deciding import Maintenance
@@ -40,6 +41,7 @@ from maitred.decide.maintenance.movers import LeavingUnit
 from maitred.decide.preemption.promises import Preemptor, Promises
 from maitred.decide.queues import budgets, past_use
 from maitred.decide.queues.affording import Overspend
+from maitred.decide.queues.budgets import BudgetOutcome
 from maitred.decide.queues.overriding import settle_overrides
 from maitred.decide.queues.turns import asked, branches_of, no_share
 from maitred.decide.ranks import RankOrder
@@ -197,6 +199,21 @@ class TriedGroup:
         """Places where nothing is bound or nominated in this cycle: kept for pods that come, by position."""
         return self.reserved + [place for place in self.promised if not self.is_there(place[0])]
 
+    def kept_shapes(self) -> Iterator[tuple[str, int, int, int]]:
+        """Of room for pods that are not there: their group, the row, the shape, and for how many."""
+        if self.view.later is not None:
+            for member, row in self.reserved:
+                yield self.comes_as(member), row, self.shape_of(member), 1
+        elif self.reserved:
+            for entry in self.held:
+                for row, copies in zip(entry.rows.tolist(), entry.copies.tolist(), strict=True):
+                    yield self.key, row, entry.shape, copies
+
+    @property
+    def payer(self) -> int:
+        """The account that pays for what is kept for it. Who begins without paying pays nothing."""
+        return self.ask.account if self.seated else self.view.account
+
     def shape_of(self, member: int) -> int:
         own, later = self.view.shapes, self.view.later
         return int(own[member]) if later is None or member < len(own) else later.shapes[member - len(own)]
@@ -286,19 +303,39 @@ class CycleRecord:
         """How long room is kept for a group that has lost members, or was told to leave its nodes."""
         return self.healing.held_until.get(group) or self.maintenance.held_until.get(group)
 
+    @cached_property
+    def rooms(self) -> tuple[Room, ...]:
+        """What is kept for pods that are not there. To be asked once the cycle is over."""
+        kept = (
+            KeptShape(key, row, group.view.owned_by, group.payer, shape, copies)
+            for group in self.everyone
+            for key, row, shape, copies in group.kept_shapes()
+        )
+        seated = ((group.view, group.seated) for group in self.groups if group.seated)
+        return rooms(self.snapshot, self.context.policy, kept, seated)
+
+    @cached_property
+    def _budgets_at_last(self) -> BudgetOutcome:
+        """With what stands idle in these rooms from now on."""
+        idle = [room for room in self.rooms if room.devices]
+        if not idle:
+            return self.budgets
+        return budgets.settle(self.snapshot, self.context.policy, self.now, idle)
+
     def budgets_memory(self) -> SpendingMemory | None:
         """With those who begin to run without paying in this cycle; None if it need not be written down."""
         begun = [group for group in self.groups if group.ask.scavenges and group.seated]
         if not begun:
-            return self.budgets.memory
+            return self._budgets_at_last.memory
         return budgets.with_scavengers(
-            self.budgets.known, [Scavenger(group.key, tuple(group.seated_identities())) for group in begun]
+            self._budgets_at_last.known,
+            [Scavenger(group.key, tuple(group.seated_identities())) for group in begun],
         )
 
     @property
     def budgets_wake_at(self) -> int | None:
         """When to look again at what queues spend: soon, also if somebody has only now got seats."""
-        use, at = self.trial.queues, self.budgets.wake_at
+        use, at = self.trial.queues, self._budgets_at_last.wake_at
         begun = use is not None and bool(use.committed.any())
         soon = round(self.now.timestamp() * 1000) + SETTLED_EVERY
         return min(at, soon) if begun and at is not None else at

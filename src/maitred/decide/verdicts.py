@@ -150,14 +150,12 @@ class Verdicts:
 
     def _holds(self) -> Iterator[KeptRoom]:
         """Room that is kept for pods that are not there, by group and node."""
-        names, rooms = self.record.snapshot.nodes.names, Counter[tuple[str, str, str]]()
-        for group in self.record.everyone:
-            for member, row in group.reserved:
-                rooms[group.comes_as(member), names[row], group.view.owned_by] += 1
-        for (key, node, owner), pods in sorted(rooms.items()):
-            cause, until = self._kept_for(key)
+        names = self.record.snapshot.nodes.names
+        for room in self.record.rooms:
+            cause, until = self._kept_for(room.group)
             said = None if until is None else moment(int(until.timestamp()))
-            yield KeptRoom(key, node, pods, owner, cause, said)
+            devices = dict(room.devices)
+            yield KeptRoom(room.group, names[room.row], room.pods, room.owner, cause, said, devices)
         yield from self._spares()
 
     def _spares(self) -> Iterator[KeptRoom]:

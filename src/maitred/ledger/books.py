@@ -58,7 +58,7 @@ class Books:
 
     def see(self, sight: Observation) -> None:
         snapshot, at = sight.snapshot, sight.at
-        found = levels(snapshot, sight.policy, sight.hopeless)
+        found = levels(snapshot, sight.policy, sight.hopeless, sight.rooms)
         seen = seen_in_queues(found.pods, sight)
         self.meter.see(replace(found, lent=seen.lent), at)
         self._register.see(snapshot, sight.ends, at, self._entry)

@@ -7,7 +7,7 @@ import numpy as np
 
 from maitred.cluster.journal import Rows
 from maitred.cluster.queues.book import NO_QUEUE, QueueBook, in_queues
-from maitred.cluster.snapshot import NO_GROUP, Snapshot
+from maitred.cluster.snapshot import NO_GROUP, GroupView, Snapshot
 from maitred.decide.preemption.evictable import EvictablePods
 from maitred.decide.queues.standings import NOWHERE, Standings
 from maitred.explain.queues.lending import lent_devices
@@ -58,10 +58,17 @@ def seen_in_queues(pods: Mapping[str, int], sight: Observation) -> QueueSight:
 
 def queues_of(pods: Mapping[str, int], snapshot: Snapshot, book: QueueBook) -> dict[str, str]:
     seated = book.account_of_bound[list(pods.values())].tolist()
-    accounts = {view.group.key: view.account for view in snapshot.groups}
+    waiting = (*snapshot.away, *snapshot.awaited, *snapshot.groups)
+    accounts = {key: view.account for view in waiting for key in _names(view)}
     accounts |= dict(zip(pods, seated, strict=True))
     queues = {holder: book.accounts[number].queue for holder, number in accounts.items()}
     return {holder: book.tree.queues[one].name for holder, one in queues.items() if one != NO_QUEUE}
+
+
+def _names(view: GroupView) -> set[str]:
+    """Its own, and those of groups that come with it."""
+    later = () if view.later is None else view.later.parts.root.walk()
+    return {view.group.key, *(branch.key for branch, _ in later if branch.is_leaf)}
 
 
 def borrowed_pods(standings: Standings) -> Rows:

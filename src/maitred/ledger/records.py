@@ -10,7 +10,7 @@ from maitred.cluster.news import PodEnd
 from maitred.cluster.snapshot import Snapshot
 from maitred.model.memory import Incident
 from maitred.model.overrides import Override
-from maitred.model.plan import Eviction, Verdict
+from maitred.model.plan import Eviction, KeptRoom, Verdict
 from maitred.model.policy import Policy
 from maitred.model.queues import Payer
 
@@ -85,3 +85,5 @@ class Observation:
     """Groups that would wait however the free devices lay."""
     scheduler: str | None = None
     """Whose pods are in queues; None: everybody's."""
+    rooms: tuple[KeptRoom, ...] = ()
+    """What is kept for members that are not there."""

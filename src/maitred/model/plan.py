@@ -132,6 +132,8 @@ class KeptRoom(Record, frozen=True):
     drained, and these take their places. `Spare`: the whole node is kept free for groups that are healed,
     whichever these will be."""
     until: str | None = None
+    devices: dict[str, int] = {}
+    """Those that stand idle for them, by resource: what those still have who leave is not among them."""
 
 
 class LostPod(Record, frozen=True):

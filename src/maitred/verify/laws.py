@@ -15,6 +15,7 @@ from .groups import Group
 from .healing import judge_healing
 from .holds import judge_holds
 from .impossible import judge_impossible
+from .kept import judge_kept
 from .limits import judge_deadlines
 from .naming import judge_askers, may_be_barred
 from .need import judge_need
@@ -69,6 +70,7 @@ def verify(
         *judge_need(case),
         *judge_holds(case),
         *judge_room(case),
+        *judge_kept(case),
         *judge_healing(case),
         *judge_spares(case),
         *judge_rights(case),

@@ -17,9 +17,9 @@ from math import isclose, isfinite
 from .case import Breach, Case, breach
 from .claimed import priced_as
 from .fields import Doc
+from .kept import Kept, KeptDevices
 from .limits import asked_by, terms_of
 from .membership import owners_of
-from .objects import Node
 from .pods import Pod
 from .queues import Allotment, is_model
 from .rights import LIMITS, Books
@@ -276,49 +276,34 @@ class _Ledger:
 
     def _cost_of_idle(self, name: str, budget: Allotment, last: Spent, at: int) -> float:
         begin = max(at, bounds_of(budget.period, self.now)[0])
-        rate = last.kept if self.now - at <= 2 * INTERVAL else min(last.kept, self.kept(name, budget))
+        rate = last.kept if self.now - at <= 2 * INTERVAL else min(last.kept, self.promised(name, budget))
         return rate * max(0, self.now - begin) / HOUR
 
+    def promised(self, name: str, budget: Allotment) -> float:
+        """What an hour costs of places that members were promised,"""
+        return self._cost_of_kept(name, budget, self._kept.promised)
+
     def kept(self, name: str, budget: Allotment) -> float:
-        """What an hour of it costs now."""
-        own = (one for one in self._kept if self.books.is_in(name)(one[0]))
-        return sum(self._rate_of(budget, amounts, self.case.model_of(node)) for _, node, amounts in own)
+        """and of these and of room for members that are not there."""
+        return self.promised(name, budget) + self._cost_of_kept(name, budget, self._kept.rooms)
+
+    def _cost_of_kept(self, name: str, budget: Allotment, kept: Iterable[KeptDevices]) -> float:
+        return sum(
+            self._rate_of(budget, one.amounts, self.case.model_of(one.node))
+            for one in kept
+            if one.payer is not None and self.books.is_in(name)(one.payer) and not self._goes_free(one)
+        )
+
+    def _goes_free(self, kept: KeptDevices) -> bool:
+        """Whether it is kept for a group that does not pay."""
+        group, begun = kept.group, self.scavengers.begun
+        if group is None:
+            return False
+        return self.scavengers.joins(group) or any(pod.key in begun for pod, _ in self.case.bound(group))
 
     @cached_property
-    def _kept(self) -> list[tuple[Pod, Node, dict[str, int]]]:
-        """For whom devices are kept that nobody has, where, and how many: all that was promised, but for what
-        those still have who leave."""
-        nodes, found = self.case.cluster.nodes, []
-        groups = sorted(self.case.groups, key=lambda group: group.key)
-        waiting = [(group, pod) for group in groups for pod in sorted(group.pending, key=Pod.order)]
-        promised = [(group, pod) for group, pod in waiting if pod.nominated in nodes]
-        left = {pod.nominated: self._left_on(nodes[pod.nominated]) for _, pod in promised}
-        for group, pod in promised:
-            kept, (free, going) = dict[str, int](), left[pod.nominated]
-            for name, amount in pod.requests.items():
-                awaited = min(amount, going.get(name, 0))
-                kept[name] = min(amount - awaited, free.get(name, 0))
-                going[name] = going.get(name, 0) - awaited
-                free[name] = free.get(name, 0) - kept[name]
-            payer = min(group.pending, key=Pod.order)  # of all, should they name different queues
-            found.append((payer, nodes[pod.nominated], kept))
-        return found
-
-    def _left_on(self, node: Node) -> tuple[dict[str, int], dict[str, int]]:
-        """What is free on a node of devices by resources, and what those have who leave it."""
-        patterns, there = self.case.policy.devices, self.case.cluster.pods.values()
-        here = [pod for pod in there if pod.holds and pod.node_name == node.name]
-        free, going = dict[str, int](), dict[str, int]()
-        ill = any(
-            taint.key in self.case.policy.health and taint.effect in ("NoSchedule", "NoExecute")
-            for taint in node.taints
-        )
-        for name, amount in node.allocatable.items():
-            if any(fnmatchcase(name, pattern) for pattern in patterns):
-                used = sum(pod.requests.get(name, 0) for pod in here)
-                free[name] = 0 if ill else max(0, amount - used)
-                going[name] = sum(pod.requests.get(name, 0) for pod in here if pod.terminating)
-        return free, going
+    def _kept(self) -> Kept:
+        return Kept(self.case)
 
     def _end(self, pod: Pod, start: int) -> int:
         """When it ends by its limit, as all of its group together have it."""

@@ -8,10 +8,11 @@ written down twice is spent once, and what came and went since then is forgotten
 
 What stands idle for groups of a queue is paid by it, too. Nobody says since when it does, so it is written
 down as soon as that changes: since then it has cost what it cost then. If nobody looked for long, it has cost
-no more than now.
+no more than places that were promised cost now. Room for members that are not there is found by the decision
+itself, so what it costs is written down at the end of it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import accumulate
@@ -32,7 +33,8 @@ from maitred.cluster.queues.book import RENEWED_EVERY, QueueBook, in_queues
 from maitred.cluster.queues.charges import MONEY, Floats
 from maitred.cluster.queues.scavenging import identity
 from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME, Occupant, Snapshot
-from maitred.decide.queues.idle import idle_rates
+from maitred.decide.idle_devices import Room
+from maitred.decide.queues.idle import Payers
 from maitred.model.memory import LONGEST
 from maitred.model.meta import Timestamp
 from maitred.model.periods import period_bounds
@@ -83,11 +85,12 @@ def entered(snapshot: Snapshot, policy: Policy, now: datetime, scheduler: str | 
     return found if balances is found.balances else replace(found, balances=balances)
 
 
-def settle(snapshot: Snapshot, policy: Policy, now: datetime) -> BudgetOutcome:
+def settle(snapshot: Snapshot, policy: Policy, now: datetime, rooms: Iterable[Room] = ()) -> BudgetOutcome:
+    """`rooms`: what is kept from now on for members that are not there."""
     book = snapshot.book
     if book is None or not any(book.tree.has_budget):
         return NO_BUDGETS
-    return _Settlement(book, snapshot, round(now.timestamp() * 1000)).outcome(now)
+    return _Settlement(book, snapshot, round(now.timestamp() * 1000), rooms).outcome(now)
 
 
 def unit_words(budget: QueueBudget, policy: Policy) -> str:
@@ -128,7 +131,7 @@ class Running:
 
 
 class _Settlement:
-    def __init__(self, book: QueueBook, snapshot: Snapshot, now: int) -> None:
+    def __init__(self, book: QueueBook, snapshot: Snapshot, now: int, rooms: Iterable[Room]) -> None:
         self.book, self.now, self.policy = book, now, book.policy
         memory, self.unread = snapshot.spending, snapshot.unread_spending
         self.at = now if memory.at is None else round(memory.at.timestamp() * 1000)
@@ -143,7 +146,9 @@ class _Settlement:
         self.units = np.array([unit_of(one) for one in self.budgets.values()], dtype=np.int64)
         self.known = self._known(memory)
         self.running = self._running(snapshot)
-        self.kept = idle_rates(book, snapshot, self.queues, self.units)
+        payers = Payers(book, self.queues, self.units)
+        self.promised = payers.for_promised(snapshot)
+        self.kept = self.promised + payers.for_rooms(snapshot, rooms)
 
     def _known(self, memory: SpendingMemory) -> list[QueueSpending | None]:
         """What is remembered of each queue, if it is in the unit in which it has its budget now."""
@@ -243,7 +248,7 @@ class _Settlement:
 
     def _cost_of_idle(self, row: int, one: QueueSpending) -> float:
         """Since it was written down, in this period."""
-        kept = one.kept if self.now - self.at <= SEEN else min(one.kept, float(self.kept[row]))
+        kept = one.kept if self.now - self.at <= SEEN else min(one.kept, float(self.promised[row]))
         return kept * max(0, self.now - max(self.at, int(self.bounds[row, 0]))) / HOUR
 
     def _idle(self) -> Floats:

@@ -5,7 +5,7 @@ worked out over columns of nodes and pods, so that it may be done whenever somet
 """
 
 from collections import defaultdict
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
@@ -21,6 +21,7 @@ from maitred.cluster.selection import required_nodes, tolerated_nodes
 from maitred.cluster.snapshot import NO_GROUP, GroupView, Snapshot
 from maitred.decide.compile import managed_nodes
 from maitred.decide.scoring import device_columns
+from maitred.model.plan import KeptRoom
 from maitred.model.policy import Policy, health_taints, is_device_driver
 from maitred.simulate.results import Bucket
 
@@ -56,9 +57,12 @@ class DeviceLevels:
     """Devices that queues have lent to others."""
 
 
-def levels(snapshot: Snapshot, policy: Policy, hopeless: Container[str] = ()) -> DeviceLevels:
-    """`hopeless` are groups that would wait however the free devices lay."""
-    return _Count(snapshot, policy).levels(hopeless)
+def levels(
+    snapshot: Snapshot, policy: Policy, hopeless: Container[str] = (), rooms: Iterable[KeptRoom] = ()
+) -> DeviceLevels:
+    """`hopeless` are groups that would wait however the free devices lay; `rooms`, what is kept for members
+    that are not there."""
+    return _Count(snapshot, policy).levels(hopeless, rooms)
 
 
 class _Count:
@@ -97,7 +101,7 @@ class _Count:
                     asked[self._place[resource], number] = count
         return asked
 
-    def levels(self, hopeless: Container[str]) -> DeviceLevels:
+    def levels(self, hopeless: Container[str], rooms: Iterable[KeptRoom]) -> DeviceLevels:
         free = self._capacity - self._hold()
         out_of_order = nodes_with(self._nodes, health_taints(self._policy))
         broken = np.where(out_of_order, free, 0)
@@ -106,6 +110,7 @@ class _Count:
         self._add("unwell", unwell)
         free -= broken + unwell
         self._reserve(free)
+        self._keep(free, rooms)
         in_vain = self._in_vain(free, hopeless)
         self._add("fragmented", np.where(in_vain, free, 0))
         self._add("idle", np.where(in_vain, 0, free))
@@ -222,6 +227,18 @@ class _Count:
             for resource, count in zip(self._resources, kept.amounts.tolist(), strict=True):
                 if count:
                     self._devices[Key(kept.view.group.key, resource, model, "reserved")] += count
+
+    def _keep(self, free: Ints, rooms: Iterable[KeptRoom]) -> None:
+        """And what stands idle for members that are not there."""
+        for room in rooms:
+            row = self._nodes.rows.get(room.node)
+            for resource, devices in room.devices.items() if row is not None else ():
+                place = self._place.get(resource)
+                count = 0 if place is None else min(devices, int(free[place, row]))
+                if place is not None and count:
+                    free[place, row] -= count
+                    model = self._models[self._model_of[row]]
+                    self._devices[Key(room.group, resource, model, "reserved")] += count
 
     def _needs(self, view: GroupView) -> Codes:
         """Of its members that wait."""

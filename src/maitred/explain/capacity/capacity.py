@@ -24,7 +24,8 @@ def capacity(situation: Situation, namespaces: Collection[str] | None = None) ->
     if not nodes:
         return Capacity(waiting=len(situation.snapshot.groups))
     survey = Survey(situation)
-    queues = UNSET if situation.snapshot.book is None else queue_rooms(survey, namespaces)
+    has_queues = situation.snapshot.book is not None
+    queues = queue_rooms(survey, namespaces) if has_queues else UNSET
     priced, orders = bool(situation.policy.prices.devices), precedence(survey)
     return Capacity(
         nodes=nodes,
@@ -38,6 +39,7 @@ def capacity(situation: Situation, namespaces: Collection[str] | None = None) ->
         preemption=preemption(survey, orders),
         constraints=constraints(survey),
         idle=idle(survey),
+        kept_back=len(survey.kept_back_groups) if has_queues else UNSET,
         notes=tuple(dict.fromkeys(survey.notes)),
         queues=queues,
     )

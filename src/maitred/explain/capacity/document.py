@@ -255,7 +255,10 @@ class Capacity(Record, frozen=True):
     kind: str = "Capacity"
     nodes: int = 0
     waiting: int = 0
-    """Groups that wait for room; not those that are not complete, gated or invalid."""
+    """Groups that wait for room, or for their queues; not those that are not complete, gated or invalid."""
+    kept_back: int | UnsetType = UNSET
+    """Those of them that a limit or a budget of their queue keeps back first of all. Left out where there
+    are no queues."""
     resources: tuple[str, ...] = ()
     """What is counted: the devices of the cluster, or cpu where it has none."""
     currency: str | None = None

@@ -67,7 +67,7 @@ class Survey:
         self.effort = AttemptBudget(EFFORT)
         self.rehearsal = Rehearsal(situation.cycle(), self.effort)
         self.waiting = [ranked for ranked in self.rehearsal.ranked_groups if ranked.waits]
-        """Groups for which there is no room, in the order of their turns."""
+        """Groups that have no places, in the order of their turns."""
         self.notes: list[str] = []
 
     @cached_property
@@ -91,6 +91,11 @@ class Survey:
             if first.category in ("Quota", "Budget"):
                 found[kin] = first
         return found
+
+    @cached_property
+    def kept_back_groups(self) -> list[RankedGroup]:
+        held = self.kept_back
+        return [ranked for ranked in self.waiting if held and self.rehearsal.kin(ranked) in held]
 
     @property
     def context(self) -> Context:

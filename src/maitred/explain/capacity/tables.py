@@ -69,7 +69,14 @@ def capacity_lines(capacity: Capacity, width: int | None = None) -> Iterator[Tex
 def _waiting_words(capacity: Capacity) -> str:
     if not capacity.waiting:
         return "no group waits for room"
-    return f"{counted(capacity.waiting, 'group')} wait{'s' if capacity.waiting == 1 else ''} for room"
+    waiting, held = capacity.waiting, capacity.kept_back or 0
+    who = f"{counted(waiting, 'group')} wait{'s' if waiting == 1 else ''}"
+    if not held:
+        return f"{who} for room"
+    for_queue = f"for the limits or the budget of {'its queue' if held == 1 else 'their queues'}"
+    return (
+        f"{who} {for_queue}" if held == waiting else f"{who}: {waiting - held} for room, {held} {for_queue}"
+    )
 
 
 def _rows(rows: Sequence[Sequence[Cell]], width: int | None) -> Iterator[Text]:

@@ -104,8 +104,7 @@ class Future(EventLoop[float]):
         for at, group in outset.held_back:
             self.expect(at, ForecastEvent.MAY_START, group)
         for group in outset.waiting:
-            if group.latest_start < NEVER:
-                self.expect(group.latest_start + A_MOMENT, ForecastEvent.LATE, group)
+            self._expect_change(group)
         self._expect_next(ForecastEvent.TENANTS_END, self._ends, 0)
         self._expect_next(ForecastEvent.RIPE, outset.ripening, 0)
         self._expect_next_arrival()
@@ -176,16 +175,21 @@ class Future(EventLoop[float]):
         now = group.at(self.now)
         self._join(now)
         self._came[now.kin] = None
-        if now.latest_start < NEVER:
-            self.expect(now.latest_start + A_MOMENT, ForecastEvent.LATE, now)
+        self._expect_change(now)
+
+    def _expect_change(self, group: ForecastGroup) -> None:
+        if group.changes_at < NEVER:
+            self.expect(group.changes_at + A_MOMENT, ForecastEvent.LATE, group)
 
     def _give_up_in_time(self, group: ForecastGroup) -> None:
-        """If it waits still, it goes as if it had no deadline."""
+        """If it waits still, it goes as if it had no deadline, or no override."""
         queue = self._queues.get(group.kin, [])
         place = next((place for place, one in enumerate(queue) if one is group), None)
         if place is not None:
             queue[place : place + 1] = []
-            insort(queue, group.at(self.now), key=lambda one: one.turn)
+            now = group.at(self.now)
+            insort(queue, now, key=lambda one: one.turn)
+            self._expect_change(now)
 
     def _expect_next_arrival(self) -> None:
         arrival = next(self._arrivals, None)

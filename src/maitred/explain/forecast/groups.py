@@ -47,15 +47,27 @@ class ForecastGroup:
     """Whether it is one of those who are yet to come."""
     latest_start: float = NEVER
     """Until when its deadline puts it before others, where the order goes by deadlines."""
+    lifted_until: float = NEVER
+    """When the override ends that lifts it past the turn and the limits of its queue, if one does."""
 
     @property
     def priority(self) -> int:
         return self.turn.priority
 
+    @property
+    def changes_at(self) -> float:
+        """Until when it has the turn that it has."""
+        return min(self.latest_start, self.lifted_until)
+
     def at(self, now: float) -> "ForecastGroup":
-        """A deadline that it cannot keep any more puts it before nobody."""
-        late = now > self.latest_start
-        return replace(self, turn=self.turn._replace(deadline=NOT_DUE), latest_start=NEVER) if late else self
+        """A deadline that it cannot keep puts it before nobody, nor does an override that has ended."""
+        found = self
+        if now > self.latest_start:
+            found = replace(found, turn=found.turn._replace(deadline=NOT_DUE), latest_start=NEVER)
+        if now > self.lifted_until:
+            turn, ask = found.turn._replace(in_line=True), replace(found.ask, lifted=False)
+            found = replace(found, turn=turn, ask=ask, lifted_until=NEVER)
+        return found
 
     def again(self, now: float) -> "ForecastGroup":
         """It has lost its seats, and is created anew."""

@@ -18,6 +18,7 @@ from maitred.decide.diagnose import Diagnosis, Grounds
 from maitred.decide.levels import known_levels
 from maitred.decide.preemption.evictable import NEVER as ALWAYS_PROTECTED
 from maitred.decide.preemption.evictable import EvictablePods
+from maitred.decide.queues.overriding import with_overrides
 from maitred.decide.queues.past_use import PastUse, settle
 from maitred.decide.screen import screen, waits_for_time_alone
 from maitred.explain.forecast.ends import Tenants
@@ -57,7 +58,7 @@ class StartingPoint:
         self.waiting = list[ForecastGroup]()
         self.held_back = list[tuple[float, ForecastGroup]]()
         """Those that wait for their time, and when that is."""
-        for view in self.snapshot.groups:
+        for view in with_overrides(self.snapshot, situation.now).groups:
             group = self._group(view)
             if group is not None:
                 self._admit(group, view)
@@ -98,6 +99,7 @@ class StartingPoint:
             view.created,
             key,
             promised=bool(view.nominated),
+            lifted=view.override is not None,
             scavenges=ask.scavenges,
             deadline=NOT_DUE if latest_start == NEVER else urgency(view, self.snapshot.book, self.now * 1000),
         )
@@ -111,6 +113,7 @@ class StartingPoint:
             displaceable=not view.group.protection.non_preemptible,
             schedulers=view.pending_schedulers,
             latest_start=latest_start,
+            lifted_until=NEVER if view.override is None else view.override.until.timestamp(),
         )
 
     def _ask(self, view: GroupView) -> Ask:
@@ -130,6 +133,8 @@ class StartingPoint:
     def _kin(self, view: GroupView, first: int) -> Hashable:
         if not view.missing:
             return rest_of(view.group.key)
+        if view.override is not None:
+            return "lifted", view.group.key
         return (first, view.account, kin(view) if plain(self.snapshot, view) else view.group.key)
 
     def _admit(self, group: ForecastGroup, view: GroupView) -> None:
