@@ -306,7 +306,7 @@ def test_the_queue_is_written_down_as_it_was_when_the_group_ran() -> None:
     second = house.seen_until(2)
     house.policy = Policy()
     third = house.seen_until(3)
-    assert [queue_of(one, "default/a") for one in (first, second, third)] == ["vision", "", ""]
+    assert [queue_of(one, "default/a") for one in (first, second, third)] == ["vision", "default", ""]
 
 
 def test_pods_of_other_schedulers_are_in_no_queue_and_who_names_none_is_in_the_default() -> None:

@@ -173,7 +173,7 @@ def assert_losses_agree(cluster: Cluster) -> None:
 
 def test_who_runs_in_a_queue_that_was_removed_is_told_so() -> None:
     objects, tree, _ = WORLDS["removed with its groups"]
-    told = "the policy has no queue a: what it has counts in no queue"
+    told = "it names queue a, in which its groups could not start now: what it has counts for queue default"
     for policy, said in ((tree, True), ([*tree, queue("a")], False), ([], False)):
         cluster = Cluster(objects, {"queues": policy})
         answer = why(cluster.situation, "default/runs")

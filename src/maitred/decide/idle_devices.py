@@ -16,7 +16,7 @@ Seats = Sequence[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class IdleRoom:
     """Places on one node for pods of one group that are neither bound nor nominated."""
 
     group: str
@@ -92,7 +92,7 @@ def rooms(
     policy: Policy,
     kept: Iterable[KeptShape],
     seated: Iterable[tuple[GroupView, Seats]],
-) -> tuple[Room, ...]:
+) -> tuple[IdleRoom, ...]:
     """By group, node and owner; `seated`: who is bound now."""
     found = dict[tuple[str, str, str], list[KeptShape]]()
     for one in kept:
@@ -108,10 +108,12 @@ def rooms(
     return tuple(_room(places, idle) for _, places in sorted(found.items()))
 
 
-def _room(places: Sequence[KeptShape], idle: IdleDevices) -> Room:
+def _room(places: Sequence[KeptShape], idle: IdleDevices) -> IdleRoom:
     one, shapes = places[0], idle.snapshot.shapes
     needs = [shapes[place.shape].needs for place in places]
     wanted = idle.asked[:, needs] @ np.array([place.copies for place in places], dtype=np.int64)
     amounts = zip(idle.resources, idle.room(one.row, wanted).tolist(), strict=True)
     devices = tuple(sorted((resource, count) for resource, count in amounts if count))
-    return Room(one.group, one.row, one.owner, one.account, sum(place.copies for place in places), devices)
+    return IdleRoom(
+        one.group, one.row, one.owner, one.account, sum(place.copies for place in places), devices
+    )

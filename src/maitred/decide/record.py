@@ -33,7 +33,7 @@ from maitred.decide.hindsight import Hindsight
 from maitred.decide.holding.calendar import HeldPlaces
 from maitred.decide.holding.reserved import NOT_CLOSED
 from maitred.decide.holding.waiting import PlannedGroup, WaitingHolds
-from maitred.decide.idle_devices import KeptShape, Room, rooms
+from maitred.decide.idle_devices import IdleRoom, KeptShape, rooms
 from maitred.decide.levels import known_levels
 from maitred.decide.limits import LimitKeeper
 from maitred.decide.maintenance.deciding import Maintenance
@@ -304,7 +304,7 @@ class CycleRecord:
         return self.healing.held_until.get(group) or self.maintenance.held_until.get(group)
 
     @cached_property
-    def rooms(self) -> tuple[Room, ...]:
+    def rooms(self) -> tuple[IdleRoom, ...]:
         """What is kept for pods that are not there. To be asked once the cycle is over."""
         kept = (
             KeptShape(key, row, group.view.owned_by, group.payer, shape, copies)

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from . import quantity
 from .fields import Doc
-from .selectors import Labels
+from .selectors import Labels, Selector, label_selector
 from .times import duration
 
 EVERY, DEFAULT = "*", "default"
@@ -73,6 +73,8 @@ class QueueRule:
     longest: int | None = None
     """and how long any of them does at most."""
     enforces: bool = False
+    namespaces: Selector | None = None
+    """Whose groups it is for; None: everybody's."""
     is_selective: bool = False
     """It says who may use it, or at which priority."""
 
@@ -249,6 +251,7 @@ def _rule(doc: Doc) -> QueueRule:
         default_span=_span(doc.doc("runtime"), "default"),
         longest=_span(doc.doc("runtime"), "most"),
         enforces=doc.doc("runtime").flag("enforce"),
+        namespaces=label_selector(doc, "namespaces"),
         is_selective=doc.given("namespaces") or doc.given("priorities"),
     )
 

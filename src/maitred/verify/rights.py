@@ -5,7 +5,7 @@ however the cluster looked when it was decided.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
 
@@ -18,9 +18,10 @@ from .overrides import Lifts, judge_notes
 from .payers import Account, account_of
 from .pods import Pod
 from .priorities import standing
-from .queues import QueueTerm, Use, total
+from .queues import DEFAULT, QueueTerm, Use, total
 from .rules import Bind
 from .scavengers import Scavengers
+from .selectors import matches
 from .times import thousandths
 
 LIMITS = 14
@@ -63,14 +64,26 @@ class Books:
         self.scavengers = Scavengers(case)
 
     def account(self, pod: Pod) -> Account | None:
-        """None for pods that are in no queue: of other schedulers, of their nodes, and of queues that do not
-        exist."""
+        """None for pods that are in no queue: of other schedulers, of their nodes, and those that wait and
+        name a queue that does not exist. Who runs counts for the default queue then, or where the queue that
+        it names is closed to it: its marks may have been changed since it started."""
         if pod.key not in self._accounts:
             found = account_of(pod, self.case.leaf_of[pod.key].key, self.case.cluster)
+            if pod.node_name and not self._is_open(found.queue, pod.namespace):
+                found = replace(found, queue=DEFAULT)
             other = self.case.scheduler is not None and pod.scheduler != self.case.scheduler
             out = other or stays(pod) or found.queue not in self.rights.queues
             self._accounts[pod.key] = None if out else found
         return self._accounts[pod.key]
+
+    def _is_open(self, name: str, namespace: str) -> bool:
+        """Whether groups of a namespace can be in a queue."""
+        rules = self.rights.queues
+        if name not in rules or any(rule.parent == name for rule in rules.values()):
+            return False
+        labels = {"kubernetes.io/metadata.name": namespace, **self.case.cluster.namespaces.get(namespace, {})}
+        selectors = [rules[one].namespaces for one in self.rights.chain(name)]
+        return all(one is None or matches(one, labels) for one in selectors)
 
     def queue(self, pod: Pod) -> str:
         found = self.account(pod)

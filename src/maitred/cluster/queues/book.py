@@ -25,7 +25,7 @@ from maitred.cluster.queues.tree import TOP, Bounds, QueueTree
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.model.needs import Needs
 from maitred.model.policy import Policy, device_model, matches_model
-from maitred.model.queues import EVERY_MODEL, Payer, named_queue
+from maitred.model.queues import DEFAULT_QUEUE, EVERY_MODEL, Payer, named_queue
 from maitred.model.runtime import NO_TERMS, RunTerms, Runtime, limit_of
 from maitred.model.selector import matches, selector_of
 
@@ -170,9 +170,15 @@ class QueueBook:
         return RENEWED_EVERY if limit is None else limit.span
 
     def account(self, payer: Payer) -> int:
-        """The number of the account on which such pods run; NO_ACCOUNT if they are in no queue."""
+        """The number of the account on which such pods run."""
+        return self._number_of((self.queue_of_running(payer), payer.user, 0, None, False))
+
+    def queue_of_running(self, payer: Payer) -> int:
+        """Marks can be changed while a pod runs: who names a queue that a group could not start in counts for
+        the default queue then, as who names none."""
         queue = self.queue_of(payer)
-        return NO_ACCOUNT if queue == NO_QUEUE else self._number_of((queue, payer.user, 0, None, False))
+        usable = queue != NO_QUEUE and self.tree.is_leaf(queue) and self.may_use(queue, payer.namespace)
+        return queue if usable else self.tree.number[DEFAULT_QUEUE]
 
     def _number_of(self, key: AccountKey) -> int:
         known = self._account_of.get(key)

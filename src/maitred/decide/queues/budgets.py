@@ -33,7 +33,7 @@ from maitred.cluster.queues.book import RENEWED_EVERY, QueueBook, in_queues
 from maitred.cluster.queues.charges import MONEY, Floats
 from maitred.cluster.queues.scavenging import identity
 from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME, Occupant, Snapshot
-from maitred.decide.idle_devices import Room
+from maitred.decide.idle_devices import IdleRoom
 from maitred.decide.queues.idle import Payers
 from maitred.model.memory import LONGEST
 from maitred.model.meta import Timestamp
@@ -85,7 +85,9 @@ def entered(snapshot: Snapshot, policy: Policy, now: datetime, scheduler: str | 
     return found if balances is found.balances else replace(found, balances=balances)
 
 
-def settle(snapshot: Snapshot, policy: Policy, now: datetime, rooms: Iterable[Room] = ()) -> BudgetOutcome:
+def settle(
+    snapshot: Snapshot, policy: Policy, now: datetime, rooms: Iterable[IdleRoom] = ()
+) -> BudgetOutcome:
     """`rooms`: what is kept from now on for members that are not there."""
     book = snapshot.book
     if book is None or not any(book.tree.has_budget):
@@ -131,7 +133,7 @@ class Running:
 
 
 class _Settlement:
-    def __init__(self, book: QueueBook, snapshot: Snapshot, now: int, rooms: Iterable[Room]) -> None:
+    def __init__(self, book: QueueBook, snapshot: Snapshot, now: int, rooms: Iterable[IdleRoom]) -> None:
         self.book, self.now, self.policy = book, now, book.policy
         memory, self.unread = snapshot.spending, snapshot.unread_spending
         self.at = now if memory.at is None else round(memory.at.timestamp() * 1000)

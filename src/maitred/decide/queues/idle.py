@@ -10,7 +10,7 @@ from maitred.cluster.nodes import Ints
 from maitred.cluster.queues.book import QueueBook
 from maitred.cluster.queues.charges import UNITS, Floats
 from maitred.cluster.snapshot import Snapshot
-from maitred.decide.idle_devices import IdleDevices, Room
+from maitred.decide.idle_devices import IdleDevices, IdleRoom
 
 Kept = tuple[int, int, Iterable[tuple[str, int]]]
 """On which account, the row of the node, and devices by resource."""
@@ -35,7 +35,7 @@ class Payers:
         )
         return self._rates(snapshot, places)
 
-    def for_rooms(self, snapshot: Snapshot, rooms: Iterable[Room]) -> Floats:
+    def for_rooms(self, snapshot: Snapshot, rooms: Iterable[IdleRoom]) -> Floats:
         """and of room for members that are not there."""
         return self._rates(snapshot, ((room.account, room.row, room.devices) for room in rooms))
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.journal import Rows
-from maitred.cluster.queues.book import NO_QUEUE, Limit, QueueBook
+from maitred.cluster.queues.book import Limit, QueueBook
 from maitred.decide.preemption.evictable import EvictablePods
 from maitred.decide.queues.standings import Standings
 from maitred.decide.queues.words import named, shown
@@ -15,7 +15,7 @@ from maitred.explain.situation import Situation
 from maitred.explain.why.answer import YieldAnswer
 from maitred.model.plan import Eviction
 from maitred.model.policy import preempts
-from maitred.model.queues import named_queue
+from maitred.model.queues import DEFAULT_QUEUE, named_queue
 from maitred.model.words import counted, moment
 
 MOST_QUEUES = 3
@@ -39,17 +39,17 @@ def yield_of(situation: Situation, rows: Rows) -> YieldAnswer | None:
 
 
 def queueless_words(situation: Situation, rows: Rows) -> Iterator[str]:
-    """Of a group that runs, if the policy has no queue of the name that it gives."""
+    """Of a group that runs, if it names a queue that does not exist, or that it may not use."""
     snapshot, book = situation.snapshot, situation.snapshot.book
     if book is None or not len(rows) or snapshot.bound.fixed[rows[0]]:
         return
     payer = snapshot.payers[int(snapshot.bound.payer[rows[0]])]
     ours = situation.scheduler in (None, snapshot.standings[int(snapshot.bound.standing[rows[0]])].scheduler)
-    if ours and book.queue_of(payer) == NO_QUEUE:
-        name = named_queue(payer, snapshot.namespaces)
+    name = named_queue(payer, snapshot.namespaces)
+    if ours and book.tree.queues[book.queue_of_running(payer)].name != name:
         yield (
-            f"the policy has no queue {name}: what it has counts in no queue, and groups of any queue with a "
-            "higher priority may evict it"
+            f"it names queue {name}, in which its groups could not start now: what it has counts for queue "
+            f"{DEFAULT_QUEUE}"
         )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from maitred.cluster.nodes import Ints
 from maitred.cluster.queues.book import QueueBook
 from maitred.cluster.state import Put
+from maitred.decide.agenda import Turn
 from maitred.decide.record import CycleRecord, TriedGroup
 from maitred.model.duration import milliseconds
 from maitred.model.memory import CONTENT, HOME, MemoryObject
@@ -25,6 +26,7 @@ from maitred.model.requests import pod_requests
 from maitred.model.usage import USAGE, UsageMemory
 from maitred.simulate.clock import BEGINNING, SECOND, Time
 from maitred.simulate.group import SimulatedGroup
+from maitred.simulate.seating.arrangement import Arrangement
 from maitred.simulate.seating.same_requests import SameRequests, WaitingTurn, kin_key
 from maitred.simulate.seating.seater import Moves
 from maitred.simulate.seating.whole_groups import WholeGroups
@@ -62,6 +64,17 @@ class QueuedGroups(WholeGroups):
     def _asked(self, kin: SameRequests) -> Sequence[WaitingTurn]:
         """Who is first in line depends on what the others get."""
         return kin.waiters if self._holds else super()._asked(kin)
+
+    def _until_passed_over(
+        self, heads: Sequence[SameRequests], planned: Arrangement
+    ) -> tuple[Sequence[SameRequests], Turn | None]:
+        """Up to the first kin of whom others want the same, as their queue may not be the next one by then.
+        Turns say nothing of who goes first in another queue."""
+        for place, kin in enumerate(heads, 1):
+            asked = self._asked(kin)
+            if len(asked) < len(kin) and planned.served(asked):
+                return heads[:place], None
+        return heads, None
 
     # -- who may be seated -----------------------------------------------------------------------------
 

@@ -369,7 +369,7 @@ class WholeGroups:
         """Of those who were asked, as long as nobody who was not comes before them."""
         verdicts = {verdict.group: verdict for verdict in plan.decisions}
         planned = Arrangement(plan, self._known)
-        not_asked = self._first_passed_over(heads, planned)
+        heads, not_asked = self._until_passed_over(heads, planned)
         removals, nominations, seatings = list[Removal](), list[SeatAssignment](), list[SeatAssignment]()
         impossible = dict[SimulatedGroup, str]()
         for kin in heads:
@@ -391,15 +391,18 @@ class WholeGroups:
                 impossible.update(dict.fromkeys((w.group for w in kin.waiters), words_of(verdict)))
         return Moves(removals, nominations, seatings, impossible, plan, self._losses(plan))
 
-    def _first_passed_over(self, heads: Sequence[SameRequests], planned: Arrangement) -> Turn | None:
-        """The turn of the first who was not asked, and comes after one who wants the same and is served."""
+    def _until_passed_over(
+        self, heads: Sequence[SameRequests], planned: Arrangement
+    ) -> tuple[Sequence[SameRequests], Turn | None]:
+        """Whose seats count; and up to which turn: that of the first who was not asked, and comes after one
+        who wants the same and is served."""
         found = [] if self._left_out is None else [self._left_out]
         for kin in heads:
             asked = self._asked(kin)
             if len(asked) < len(kin) and (served := planned.served(asked)):
                 passed_over = kin.passed_over(asked, served)
                 found += [] if passed_over is None else [passed_over.turn]
-        return min(found, default=None)
+        return heads, min(found, default=None)
 
     def _turn(self, group: SimulatedGroup, now: Time) -> Turn:
         return first_turn(
