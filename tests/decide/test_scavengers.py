@@ -238,6 +238,16 @@ def test_no_pod_that_is_put_beside_them_keeps_them_from_leaving() -> None:
 # -- who leaves ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("queue", ["other", "no-such-queue", ""])
+def test_who_runs_for_nothing_and_names_another_queue_leaves_all_the_same(queue: str) -> None:
+    """Marks can be changed while it runs. The one that pays ranks lower."""
+    runs = asks("free", node="n", queue=queue, priority=1000)
+    objects = [b.node("n", gpu=8), runs, asks("paid", queue="team"), remembered(("free", ["free"]))]
+    plan = judged(objects, policy())
+    assert evicted(plan) == [("free", "Budget")]
+    assert plan["budgets"] is None, "it stays on record"
+
+
 def test_the_receipt_says_why() -> None:
     objects = [b.node("n", gpu=8), asks("g", node="n", priority=1000), asks("p", queue="other", priority=0)]
     (one,) = judged([*objects, remembered(("g", ["g"]))], policy())["evictions"]

@@ -86,12 +86,12 @@ def _read(doc: Doc) -> Remembered:
 # -- what is remembered ----------------------------------------------------------------------------------
 
 
-def judge_memory(scavengers: Scavengers, has_budget: frozenset[str]) -> Iterator[Breach]:
-    """`has_budget`: the pods that a budget pays for, if they pay."""
+def judge_memory(scavengers: Scavengers, in_queues: frozenset[str]) -> Iterator[Breach]:
+    """`in_queues`: pods on nodes. Which queue they name by now does not matter."""
     case = scavengers.case
     pods = {identity(pod): pod for pod in case.cluster.pods.values()}
     right = {who: group for who, group in scavengers.known.items() if who in pods and pods[who].holds}
-    right = {who: group for who, group in right.items() if pods[who].key in has_budget}
+    right = {who: group for who, group in right.items() if pods[who].key in in_queues}
     new = {identity(pod): case.group_of[pod.key].key for pod, _ in case.binds if pod.key in scavengers.begun}
     said = case.plan.doc("budgets").raw
     if not said:

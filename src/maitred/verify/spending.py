@@ -84,7 +84,7 @@ def judge_spending(case: Case) -> Iterator[Breach]:
         yield from ledger.judge_binds(name, budget)
     yield from ledger.judge_unpaid()
     yield from judge_departures(ledger.scavengers)
-    yield from judge_memory(ledger.scavengers, ledger.in_budgets)
+    yield from judge_memory(ledger.scavengers, ledger.in_queues)
     yield from ledger.judge_record(said)
 
 
@@ -140,10 +140,8 @@ class _Ledger:
     # -- who runs for nothing --------------------------------------------------------------------------
 
     @cached_property
-    def in_budgets(self) -> frozenset[str]:
-        budgets = self.case.policy.rights.budgets
-        belongs = [self.books.is_in(name) for name in budgets]
-        return frozenset(pod.key for pod, _ in self.books.holding if any(one(pod) for one in belongs))
+    def in_queues(self) -> frozenset[str]:
+        return frozenset(pod.key for pod, _ in self.books.holding if self.books.queue(pod))
 
     def judge_unpaid(self) -> Iterator[Breach]:
         """Groups that begin to run for nothing, whole: because a budget that says so cannot pay for them."""
@@ -178,7 +176,7 @@ class _Ledger:
     # -- what is spent ---------------------------------------------------------------------------------
 
     def running(self, name: str, budget: Allotment) -> list[Cost]:
-        unpaid = self.scavengers.unpaid & self.in_budgets
+        unpaid = self.scavengers.unpaid & self.in_queues
         return self._costs(name, budget, [seat for seat in self.books.holding if seat[0].key not in unpaid])
 
     def _costs(self, name: str, budget: Allotment, seats: Iterable[Bind]) -> list[Cost]:

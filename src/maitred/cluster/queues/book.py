@@ -219,7 +219,8 @@ class QueueBook:
     @cached_property
     def account_of_bound(self) -> Codes:
         """The account of each pod on a node, also of those who do not pay."""
-        found, yielding = self._payer_of_bound, self.scavengers.yielding & self._in_budgets
+        found = self._payer_of_bound
+        yielding = self.scavengers.yielding & (found != NO_ACCOUNT)
         if yielding.any():
             found = found.copy()
             for number in np.unique(found[yielding]).tolist():
@@ -244,17 +245,9 @@ class QueueBook:
         return found
 
     @cached_property
-    def _in_budgets(self) -> Mask:
-        """Pods on nodes whose queue, or one above it, has a budget."""
-        accounts, has_budget = self._payer_of_bound, [*self.tree.has_budget, False]
-        paid = np.array([has_budget[one.queue] for one in self.accounts], dtype=np.bool_)
-        found: Mask = paid[accounts]
-        return found
-
-    @cached_property
     def scavengers(self) -> Scavengers:
-        """Pods on nodes of which it is remembered that they do not pay."""
-        return scavengers_in(self.snapshot, self._in_budgets)
+        """Pods on nodes of which it is remembered that they do not pay, whatever queue they name by now."""
+        return scavengers_in(self.snapshot, any(self.tree.has_budget))
 
     @cached_property
     def scavenges(self) -> Mask:

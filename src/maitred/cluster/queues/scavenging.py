@@ -24,14 +24,16 @@ class Scavengers:
     """Those whose members that wait join them."""
 
 
-def scavengers_in(snapshot: Snapshot, among: Mask) -> Scavengers:
-    """`among`: pods whose queues have budgets."""
+def scavengers_in(snapshot: Snapshot, has_budgets: bool) -> Scavengers:
+    """Where no budget is left, nobody is one."""
     bound, known = snapshot.bound, snapshot.spending.scavengers
     remembered = np.zeros(len(bound.node), dtype=np.bool_)
-    if not known:
+    if not (known and has_budgets):
         return Scavengers(remembered, remembered, frozenset())
     group_of, said = {pod: one.group for one in known for pod in one.pods}, dict[int, str]()
-    rows = np.flatnonzero(among)
+    spaces = {one.group.partition("/")[0] for one in known}
+    there = np.array([*(payer.namespace in spaces for payer in snapshot.payers), False], dtype=np.bool_)
+    rows = np.flatnonzero(there[bound.payer])
     occupants: list[Occupant | None] = bound.occupants[rows].tolist()
     for row, one in zip(rows.tolist(), occupants, strict=True):
         group = None if one is None else group_of.get(identity(one.uid, one.key))

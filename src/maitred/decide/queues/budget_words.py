@@ -50,10 +50,11 @@ def _why_unpaid(snapshot: Snapshot, policy: Policy, excess: Overspend | None) ->
 
 
 def unpaid_words(budget_of: str) -> str:
-    """Why a pod leaves that runs without paying."""
+    """Why a pod leaves that runs without paying. It may name a queue by now that has no budget."""
+    budget = f"the budget of queue {budget_of}" if budget_of else "a budget"
     return (
-        f"it runs without paying, because the budget of queue {budget_of} was spent when it started, and "
-        f"leaves for any group that pays"
+        f"it runs without paying, because {budget} was spent when it started, and leaves for any group that "
+        "pays"
     )
 
 

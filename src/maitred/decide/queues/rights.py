@@ -127,7 +127,7 @@ class QueueRights:
     def _budget_above(self, queue: int) -> str:
         """The queue whose budget pays for what a queue has: its own if it has one, else the next above."""
         chain = (self.tree.queues[one] for one in reversed(self.tree.chain[queue]))
-        found: str = next(one.name for one in chain if one.budget is not None)
+        found: str = next((one.name for one in chain if one.budget is not None), "")
         return found
 
 
