@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from maitred.cluster.nodes import Ints, Mask, NodeView
-from maitred.cluster.selection import REPELLING
+from maitred.cluster.selection import REPELLING, tainted_nodes
 from maitred.cluster.snapshot import GroupView, Snapshot
-from maitred.model.node import Taint
 
 
 @dataclass(frozen=True)
@@ -54,12 +53,4 @@ def taken(wanted: Ints, leaving: Ints, free: Ints) -> Ints:
 
 def nodes_with(nodes: NodeView, keys: frozenset[str]) -> Mask:
     """Nodes with a taint of one of these keys that keeps pods away, and those that are gone."""
-    return nodes.derived(("tainted", keys), lambda: _nodes_with(nodes, keys))
-
-
-def _nodes_with(nodes: NodeView, keys: frozenset[str]) -> Mask:
-    def repels(taints: tuple[Taint, ...]) -> bool:
-        return any(taint.key in keys and taint.effect in REPELLING for taint in taints)
-
-    mask: Mask = np.array([repels(taints) for taints in nodes.taint_sets])[nodes.taint_ids]
-    return mask | ~nodes.alive
+    return nodes.derived(("tainted", keys), lambda: tainted_nodes(nodes, keys, REPELLING) | ~nodes.alive)

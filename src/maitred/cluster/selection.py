@@ -1,5 +1,7 @@
 """Node selectors over columns: a requirement is judged once per distinct label value, not once per node."""
 
+from collections.abc import Container
+
 import numpy as np
 
 from maitred.cluster.nodes import NODE_NAME, Mask, NodeView
@@ -25,6 +27,16 @@ def selected(nodes: NodeView, selector: Selector) -> Mask:
     mask = nodes.alive.copy()
     for requirement in selector:
         mask &= selected_by(nodes, requirement)
+    return mask
+
+
+def tainted_nodes(nodes: NodeView, keys: Container[str], effects: Container[str] | None = None) -> Mask:
+    """Nodes with a taint of one of these keys and effects; None: whatever its effect."""
+    table = [
+        any(taint.key in keys and (effects is None or taint.effect in effects) for taint in taints)
+        for taints in nodes.taint_sets
+    ]
+    mask: Mask = np.array(table, dtype=np.bool_)[nodes.taint_ids]
     return mask
 
 

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from maitred.cluster.devices.counted import by_driver, claimable_devices
 from maitred.cluster.nodes import Ints, Mask, NodeView
-from maitred.cluster.selection import REPELLING
+from maitred.cluster.selection import REPELLING, tainted_nodes
 from maitred.cluster.snapshot import Snapshot
 from maitred.decide.levels import known_levels
 from maitred.model.node import HOSTNAME
@@ -245,12 +245,7 @@ class DomainSums:
 
 def open_and_well(nodes: NodeView, unwell: frozenset[str]) -> Mask:
     """Nodes that no taint of health closes."""
-    table = [
-        not any(taint.key in unwell and taint.effect in REPELLING for taint in taints)
-        for taints in nodes.taint_sets
-    ]
-    mask: Mask = np.array(table, dtype=np.bool_)[nodes.taint_ids]
-    return mask
+    return ~tainted_nodes(nodes, unwell, REPELLING)
 
 
 def candidates(nodes: NodeView) -> list[LevelCandidate]:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from maitred.cluster.nodes import Codes, Ints, Mask, NodeView
+from maitred.cluster.selection import tainted_nodes
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.trial import Trial
 from maitred.decide.blockers import NAMES_SHOWN, names_shown
@@ -54,10 +55,7 @@ def spare_nodes(
 def _fit(trial: Trial, policy: Policy) -> Mask:
     """Nodes that are managed, open and well, have devices, and are no lemons."""
     nodes = trial.nodes
-    closed, health = np.zeros(len(nodes.taint_sets), dtype=np.bool_), health_taints(policy)
-    for number, taints in enumerate(nodes.taint_sets):
-        closed[number] = any(taint.key in health for taint in taints)
-    fit: Mask = managed_nodes(nodes, policy) & nodes.alive & ~closed[nodes.taint_ids]
+    fit: Mask = managed_nodes(nodes, policy) & nodes.alive & ~tainted_nodes(nodes, health_taints(policy))
     fit &= device_nodes(nodes, policy)
     fit[list(nodes.unwell)] = False
     wear = wear_of(trial, policy)

@@ -19,7 +19,7 @@ from maitred.cluster.ends import NEVER
 from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Codes, Ints, Mask
 from maitred.cluster.queues.book import NO_QUEUE
-from maitred.cluster.selection import selected
+from maitred.cluster.selection import selected, tainted_nodes
 from maitred.cluster.snapshot import NO_GROUP, GroupView, Snapshot
 from maitred.decide.budget import namespace_of
 from maitred.decide.compile import managed_nodes
@@ -212,13 +212,10 @@ class Reservations:
         place = nodes.resource_column(wanted.resource)
         if place is None:
             return np.zeros(len(nodes.names), dtype=np.int64)
-        health = health_taints(policy)
-        ill = np.array(
-            [any(one.key in health for one in taints) for taints in nodes.taint_sets], dtype=np.bool_
-        )
         names, codes = models_told(nodes, policy, self.snapshot.inventory)
         model = np.array([matches_model(wanted.model, name) for name in names], dtype=np.bool_)
-        fit = managed_nodes(nodes, policy) & nodes.alive & ~ill[nodes.taint_ids] & model[codes]
+        ill = tainted_nodes(nodes, health_taints(policy))
+        fit = managed_nodes(nodes, policy) & nodes.alive & ~ill & model[codes]
         return np.where(fit, nodes.allocatable[place], 0)
 
     def _domains(self, level: str) -> Codes:

@@ -23,7 +23,7 @@ from functools import cached_property
 import numpy as np
 
 from maitred.cluster.nodes import Ints, Mask
-from maitred.cluster.selection import REPELLING, required_nodes, tolerated_nodes
+from maitred.cluster.selection import REPELLING, required_nodes, tainted_nodes, tolerated_nodes
 from maitred.explain.capacity.document import Idle, IdlePart, IdleReason
 from maitred.explain.capacity.survey import CORE, Survey
 from maitred.explain.remedies.rehearsal import RankedGroup
@@ -189,12 +189,7 @@ class Sorting(ABC):
         yield self._take(reason, "other taints", everyone)
 
     def _with_taint(self, keys: frozenset[str]) -> Mask:
-        table = [
-            any(taint.key in keys and taint.effect in REPELLING for taint in taints)
-            for taints in self.nodes.taint_sets
-        ]
-        mask: Mask = np.array(table, dtype=np.bool_)[self.nodes.taint_ids] & self.nodes.alive
-        return mask
+        return tainted_nodes(self.nodes, keys, REPELLING) & self.nodes.alive
 
     # -- who could use it ------------------------------------------------------------------------------
 

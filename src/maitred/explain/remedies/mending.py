@@ -12,6 +12,7 @@ from functools import partial
 import numpy as np
 
 from maitred.cluster.nodes import NodeView
+from maitred.cluster.selection import tainted_nodes
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.decide.ask import Assignment
 from maitred.explain.remedies.changes import Change, available, with_cost
@@ -111,8 +112,7 @@ class Mending:
         return None if outcome is None else with_cost(change, outcome.lost)
 
     def _unwell(self) -> list[int]:
-        ill = [any(taint.key in self.keys for taint in taints) for taints in self.nodes.taint_sets]
-        rows = np.flatnonzero(np.array(ill, dtype=np.bool_)[self.nodes.taint_ids] & self.nodes.alive)
+        rows = np.flatnonzero(tainted_nodes(self.nodes, self.keys) & self.nodes.alive)
         return self._by_name(rows.tolist())
 
     def _with_unwell_devices(self, resources: set[str]) -> list[int]:
