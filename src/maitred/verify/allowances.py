@@ -11,7 +11,7 @@ from .groups import Group
 from .impossible import stays
 from .pods import Pod
 from .protection import Marks, own_over_group, read_marks, shield
-from .selectors import matches
+from .selectors import labels_of_namespace, matches
 from .times import thousandths
 
 
@@ -31,7 +31,7 @@ def heeded(case: Case) -> set[str]:
             units.setdefault(id(case.leaf_of[pod.key]), []).append(pod)
     found: set[str] = set()
     for namespace, units in shielded.items():
-        labels = {"kubernetes.io/metadata.name": namespace, **spaces.get(namespace, {})}
+        labels = labels_of_namespace(namespace, spaces)
         if rules.protectors is None or matches(rules.protectors, labels):
             found |= _allowed(case, list(units.values()))
     return found

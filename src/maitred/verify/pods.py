@@ -14,6 +14,7 @@ from .selectors import (
     Toleration,
     exact,
     label_selector,
+    labels_of_namespace,
     matches,
     node_terms,
     tolerations,
@@ -443,6 +444,6 @@ def needed_features(spec: Doc) -> frozenset[str]:
 
 def term_matches(term: AffinityTerm, pod: Pod, namespaces: dict[str, Labels]) -> bool:
     """Whether a term speaks of a pod, wherever it runs."""
-    space = {"kubernetes.io/metadata.name": pod.namespace, **namespaces.get(pod.namespace, {})}
+    space = labels_of_namespace(pod.namespace, namespaces)
     named = pod.namespace in term.namespaces or matches(term.namespace_selector, space)
     return named and matches(term.selector, pod.labels)

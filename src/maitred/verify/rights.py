@@ -21,7 +21,7 @@ from .priorities import standing
 from .queues import DEFAULT, QueueTerm, Use, total
 from .rules import Bind
 from .scavengers import Scavengers
-from .selectors import matches
+from .selectors import labels_of_namespace, matches
 from .times import thousandths
 
 LIMITS = 14
@@ -81,7 +81,7 @@ class Books:
         rules = self.rights.queues
         if name not in rules or any(rule.parent == name for rule in rules.values()):
             return False
-        labels = {"kubernetes.io/metadata.name": namespace, **self.case.cluster.namespaces.get(namespace, {})}
+        labels = labels_of_namespace(namespace, self.case.cluster.namespaces)
         selectors = [rules[one].namespaces for one in self.rights.chain(name)]
         return all(one is None or matches(one, labels) for one in selectors)
 

@@ -71,6 +71,11 @@ def requirement(doc: Doc, operators: Iterable[str]) -> Requirement:
     return Requirement(doc.text("key"), operator, values)
 
 
+def labels_of_namespace(name: str, namespaces: Mapping[str, Labels]) -> Labels:
+    """With the one that every namespace has."""
+    return {"kubernetes.io/metadata.name": name, **namespaces.get(name, {})}
+
+
 def label_selector(owner: Doc, field: str) -> Selector | None:
     """A metav1.LabelSelector; None where the field is absent."""
     if not owner.given(field):
