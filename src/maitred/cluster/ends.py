@@ -61,15 +61,16 @@ def stated_ends(snapshot: Snapshot, now: int) -> Ints:
     return np.minimum(ends, NEVER)
 
 
-def guessed_ends(snapshot: Snapshot, now: int) -> Ints:
-    """The same, with a guess where nobody enforces an end. Whoever says how long it runs is believed; of
-    others, who has run for long will run for as long again. NEVER for those who do not end by themselves."""
+def guessed_ends(snapshot: Snapshot, enforced: Ints, now: int) -> Ints:
+    """The ends that are enforced, and a guess where that is sooner or there is none. Whoever says how long it
+    runs is believed; of others, who has run for long will run for as long again. NEVER for those who do not
+    end by themselves."""
     bound, spans = snapshot.bound, _expected(snapshot)
     started = np.where(bound.started == UNKNOWN_TIME, now, bound.started)
     guess = started + spans
     late = guess <= now
     guess[late | (spans == NEVER)] = (2 * now - started + 1)[late | (spans == NEVER)]
-    found = np.minimum(enforced_ends(snapshot, now), guess)
+    found = np.minimum(enforced, guess)
     kinds = ("" if one is None else one.owner[0] for one in bound.occupants)
     services = np.array([kind in SERVICES for kind in kinds], dtype=np.bool_)
     found[bound.fixed | services | stuck_pods(snapshot, now)] = NEVER

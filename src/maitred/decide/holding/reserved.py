@@ -85,7 +85,6 @@ class Reservations:
         """`ends`: by when each pod on a node has ended for certain."""
         self.snapshot, self.context, self.now = snapshot, context, now
         self._ends = ends
-        self._usable = dict[tuple[int, str], bool]()
         self.over: list[Reservation] = []
         self.kept: tuple[KeptReservation, ...] = tuple(self._all()) if context.policy.reservations else ()
         """In the order in which they begin."""
@@ -119,10 +118,7 @@ class Reservations:
         queue = NO_QUEUE if book is None or payer.problem else book.queue_of(payer)
         if book is None or queue == NO_QUEUE or book.tree.number[who.queue] not in book.tree.chain[queue]:
             return False
-        key = (queue, payer.namespace)
-        if key not in self._usable:
-            self._usable[key] = book.may_use(*key)
-        return self._usable[key]
+        return book.may_use(queue, payer.namespace)
 
     def _theirs(self, who: Beneficiary) -> Mask:
         """Which of the pods on nodes are theirs."""

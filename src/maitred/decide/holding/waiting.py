@@ -252,7 +252,7 @@ class WaitingHolds:
 
     @cached_property
     def _guessed(self) -> Ints:
-        return guessed_ends(self.snapshot, self.calendar.now)
+        return guessed_ends(self.snapshot, self.calendar.ends, self.calendar.now)
 
     def _nodes_of(self, hold: WaitingHold) -> Mask | None:
         """None if it has none."""
