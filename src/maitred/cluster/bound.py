@@ -56,24 +56,14 @@ class BoundTable:
         row = self._free.pop() if self._free else self._new_row()
         columns = self._columns
         columns["node"][row] = node
-        columns["needs"][row] = needs
-        columns["labels"][row] = labels
         columns["terminating"][row] = terminating
         columns["fixed"][row] = fixed
-        columns["standing"][row] = standing
         columns["group"][row] = group
         columns["budgets"][row] = budgets
         columns["controller"][row] = controller
-        columns["payer"][row] = payer
-        columns["stay"][row] = stay
-        columns["working"][row] = working
-        columns["bound_at"][row] = bound_at
-        columns["started"][row] = started
-        columns["checkpoint"][row] = checkpoint
-        columns["due"][row] = due
-        columns["grace"][row] = grace
-        columns["step"][row] = step
         columns["occupants"][row] = occupant
+        self.renumber(row, needs, labels, standing, payer, stay)
+        self.set_progress(row, working, bound_at, started, checkpoint, due, grace, step)
         return row
 
     def give_back(self, row: int) -> None:
