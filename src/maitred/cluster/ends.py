@@ -38,14 +38,14 @@ def end_of_start(start: int, runtime: Runtime, terms: RunTerms) -> int:
 def enforced_ends(snapshot: Snapshot, now: int) -> Ints:
     """In milliseconds since 1970, all of them after `now`; NEVER where it is not known, or where nobody ends
     what should have ended."""
-    ends = stated_ends(snapshot, now)
+    ends = ends_as_said(snapshot, now)
     late = ends <= now
     ends[late] += LATE
     ends[snapshot.bound.fixed | stuck_pods(snapshot, now) | (ends <= now)] = NEVER
     return ends
 
 
-def stated_ends(snapshot: Snapshot, now: int) -> Ints:
+def ends_as_said(snapshot: Snapshot, now: int) -> Ints:
     """The same as they were said, whether or not they have passed."""
     bound = snapshot.bound
     own, whole, deadline = _said(snapshot)

@@ -20,7 +20,7 @@ import msgspec
 import numpy as np
 
 from maitred.cluster.account import NO_ACCOUNT
-from maitred.cluster.ends import NEVER, end_of_start, guessed_ends, stated_ends
+from maitred.cluster.ends import NEVER, end_of_start, ends_as_said, guessed_ends
 from maitred.cluster.journal import Rows, Seated
 from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.snapshot import GroupView, Snapshot
@@ -310,7 +310,7 @@ class WaitingHolds:
         usable = [acceptable(trial, shape, self.context.policy)[nodes] for shape in ask.distinct]
         if len(nodes) < len(before.nodes) or not np.logical_or.reduce(usable).all():
             return "capacity"
-        bound, late = self.snapshot.bound, stated_ends(self.snapshot, self.calendar.now)
+        bound, late = self.snapshot.bound, ends_as_said(self.snapshot, self.calendar.now)
         there = np.isin(bound.node, nodes)
         if (there & (late <= self.calendar.now)).any():
             return "unkept"
