@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maitred.cluster.queues.book import in_queues
-from maitred.cluster.state import ClusterState, Delete, Put
+from maitred.cluster.state import ClusterState
 from maitred.decide.cycle import decide as decide_snapshot
 from maitred.decide.queues.budgets import settle
 from maitred.explain.billing.bill import bill, read_month
@@ -22,14 +22,13 @@ from maitred.ledger.register import Register
 from maitred.model.memory import CONTENT, HOME
 from maitred.model.queues import QUEUE
 from maitred.model.spending import BUDGETS, Scavenger, SpendingMemory
-from tests.cluster.seen import name_of
 from tests.decide.test_later import of_group
 from tests.decide.test_owners import made
 from tests.ledger.made import BEGIN, HOUR, START
-from tests.ledger.worlds import gpu_node, member
+from tests.ledger.worlds import ChangingCluster, gpu_node, member
 from tests.oracle.builders import GPU, Obj, metadata, namespace
 from tests.oracle.effort import examples
-from tests.support import policy_of, read
+from tests.support import policy_of
 
 TERMS: dict[str, Any] = {"budget": {"deviceHours": 10_000, "period": "month"}, "runtime": {"default": "48h"}}
 LIMIT = {"resource": "nvidia.com/gpu", "guarantee": 4}
@@ -40,11 +39,12 @@ STEP = 30
 """Seconds at most between two looks."""
 
 
-class Both:
+class Both(ChangingCluster):
     """A cluster whose books are kept, and whose budgets are settled, at the same moments."""
 
     def __init__(self, *objects: Obj) -> None:
-        self.state, self.seconds, self.entries = ClusterState(), 0, list[Usage]()
+        super().__init__(ClusterState())
+        self.seconds, self.entries = 0, list[Usage]()
         self.books = Books(START, Register(1, ()))
         self.spent: dict[str, float] = {}
         self.uses = Counter[tuple[str, str, bool]]()
@@ -52,14 +52,6 @@ class Both:
         self.capacity = 0
         self.put(*objects)
         self.look()
-
-    def put(self, *objects: Obj) -> None:
-        for item in read(list(objects)):
-            self.state.apply(Put(item))
-
-    def delete(self, *objects: Obj) -> None:
-        for item in read(list(objects)):
-            self.state.apply(Delete(*name_of(item)))
 
     def wait(self, seconds: int) -> None:
         end = self.seconds + seconds

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from maitred.cluster.news import Ends
-from maitred.cluster.state import ClusterState, Delete, Put
+from maitred.cluster.state import ClusterState
 from maitred.explain.billing.bill import bill, read_month
 from maitred.ledger.books import Books
 from maitred.ledger.entries import LedgerEntry, OpenGroup, account_of, borrows
@@ -13,33 +13,24 @@ from maitred.ledger.register import PATIENCE, Register
 from maitred.ledger.store import Ledger
 from maitred.model.policy import Policy
 from maitred.model.queues import QUEUE, Payer, Queue
-from tests.cluster.seen import name_of
 from tests.ledger.made import GPU, HOUR, START, TODAY, arrival, at, evicted, moment
-from tests.ledger.worlds import gpu_node, member
+from tests.ledger.worlds import ChangingCluster, gpu_node, member
 from tests.oracle.builders import Obj, namespace, pod_group
-from tests.support import policy_of, read
+from tests.support import policy_of
 
 STARTED = "2026-11-03T00:00:00Z"
 CHECKPOINT = "maitred.dev/last-checkpoint"
 
 
-class House:
+class House(ChangingCluster):
     """A cluster whose books are kept."""
 
     def __init__(self, *objects: Obj, known: tuple[OpenGroup, ...] = ()) -> None:
         self.ends = Ends()
-        self.state = ClusterState(ends=self.ends)
+        super().__init__(ClusterState(ends=self.ends))
         self.books = Books(START, Register(len(known) + 1, known))
         self.policy = Policy()
         self.put(*objects)
-
-    def put(self, *objects: Obj) -> None:
-        for item in read(list(objects)):
-            self.state.apply(Put(item))
-
-    def delete(self, *objects: Obj) -> None:
-        for item in read(list(objects)):
-            self.state.apply(Delete(*name_of(item)))
 
     def see(self, hours: float) -> None:
         """As often as somebody would look."""

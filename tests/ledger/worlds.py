@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from maitred.cluster.snapshot import Snapshot
-from maitred.cluster.state import Change, Delete, Put
+from maitred.cluster.state import Change, ClusterState, Delete, Put
 from tests.cluster.seen import name_of
 from tests.oracle.builders import GPU, Obj, node, pod, pod_group
 from tests.support import read, state_of
@@ -14,6 +14,21 @@ from tests.support import read, state_of
 MODEL = "nvidia.com/gpu.product"
 MIG = "nvidia.com/mig-1g.5gb"
 NOMINATED = "nominatedNodeName"
+
+
+class ChangingCluster:
+    """Its objects come and go."""
+
+    def __init__(self, state: ClusterState) -> None:
+        self.state = state
+
+    def put(self, *objects: Obj) -> None:
+        for item in read(list(objects)):
+            self.state.apply(Put(item))
+
+    def delete(self, *objects: Obj) -> None:
+        for item in read(list(objects)):
+            self.state.apply(Delete(*name_of(item)))
 
 
 def gpu_node(name: str, gpus: int = 8, model: str = "NVIDIA-H100", unwell: int = 0, **fields: Any) -> Obj:
