@@ -23,6 +23,7 @@ from maitred.cluster.trees import Trees
 from maitred.cluster.volumes import StorageView
 from maitred.model.devices.classes import DeviceClass, class_of_resources
 from maitred.model.drain import ByNode, drains_of
+from maitred.model.booking import BOOKINGS, BookingMemory, bookings_of
 from maitred.model.holding import HOLDS, HoldMemory, holds_of
 from maitred.model.job import Job
 from maitred.model.membership import POD_GROUP, GroupId, sorting_key
@@ -86,6 +87,7 @@ class StateQuestions:
         self._overrides = MemoryReader(OVERRIDES, overrides_of)
         self._spending = MemoryReader(BUDGETS, spending_of)
         self._holds = MemoryReader(HOLDS, holds_of)
+        self._bookings = MemoryReader(BOOKINGS, bookings_of)
 
     @property
     def version(self) -> int:
@@ -203,6 +205,11 @@ class StateQuestions:
         """What is remembered of places that are held for groups that wait."""
         return self._holds.of(self._tables[MemoryObject])[0]
 
+    @property
+    def bookings(self) -> BookingMemory:
+        """What is remembered of starts that were promised."""
+        return self._bookings.of(self._tables[MemoryObject])[0]
+
     # -- everything ------------------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
@@ -243,6 +250,8 @@ class StateQuestions:
             unread_spending=self._spending.of(tables[MemoryObject])[1],
             holds=self.holds,
             unread_holds=self._holds.of(tables[MemoryObject])[1],
+            bookings=self.bookings,
+            unread_bookings=self._bookings.of(tables[MemoryObject])[1],
             drains=drains,
             unread_drains=unread_drains,
             drained=drained,

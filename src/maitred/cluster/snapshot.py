@@ -21,6 +21,7 @@ from maitred.model.budget import PodDisruptionBudget
 from maitred.model.drain import ByNode, Drain
 from maitred.model.group import Composite, Group
 from maitred.model.healing import NO_WISH, FailureWish
+from maitred.model.booking import NO_BOOKINGS, BookingMemory
 from maitred.model.holding import NO_HOLDS, HoldMemory
 from maitred.model.job import Job
 from maitred.model.membership import GroupId
@@ -369,6 +370,8 @@ class Snapshot:
     holds: HoldMemory = NO_HOLDS
     unread_holds: str = ""
     """And of places that are held for groups that wait."""
+    bookings: BookingMemory = NO_BOOKINGS
+    unread_bookings: str = ""
     drains: tuple[Drain, ...] = ()
     unread_drains: tuple[str, ...] = ()
     """What is wrong with requests that count for nothing."""

@@ -16,6 +16,7 @@ from maitred.controllers.scheduling.mirror import Mirror
 from maitred.kube.outcomes import Done, RefusalReason, Refused, Unknown
 from maitred.kube.shared_record import NO_RECORD, RecordVersion, SharedRecord, version_of
 from maitred.kube.wire import ConfigMap
+from maitred.model.booking import BOOKINGS, NO_BOOKINGS, BookingMemory, bookings_of
 from maitred.model.holding import HOLDS, NO_HOLDS, HoldMemory, holds_of
 from maitred.model.memory import CONTENT, HOME, MEMORY, NO_MEMORY, HealthMemory, MemoryObject, memory_of
 from maitred.model.meta import ObjectMeta
@@ -73,6 +74,14 @@ WAITING: MemoryKind[HoldMemory] = MemoryKind(
     NO_HOLDS,
     lambda kept: holds_of(kept)[0],
     lambda state: state.holds,
+)
+BOOKED: MemoryKind[BookingMemory] = MemoryKind(
+    "bookings",
+    BOOKINGS,
+    "booked starts",
+    NO_BOOKINGS,
+    lambda kept: bookings_of(kept)[0],
+    lambda state: state.bookings,
 )
 
 

@@ -40,6 +40,7 @@ from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.budget import AGAIN, BudgetLevel, namespace_of
 from maitred.decide.healing.deciding import SlowDecision
 from maitred.decide.healing.slow import SlowGroup, forbidding
+from maitred.decide.holding.booked import Waiting
 from maitred.decide.maintenance.movers import LeavingUnit
 from maitred.decide.preemption.promises import Preemptor, Promise
 from maitred.decide.queues.admission import as_scavenger
@@ -95,7 +96,7 @@ class _Cycle:
             if self._is_held(group):
                 is_healed = group.key in self.record.healing.held_until
                 agenda.add(turn.healed if is_healed else turn.held)
-            if number < len(self.record.groups) or self.record.holds.remembered(group.view) is not None:
+            if number < len(self.record.groups) or self.record.has_later(group.view):
                 agenda.add(turn)
         movers = self.record.maintenance.served
         for number, mover in enumerate(movers):
@@ -103,6 +104,8 @@ class _Cycle:
             agenda.add(moving_turn(self.context.policy.order, mover.priority, mover.name, number, scavenges))
         self._divide_budget()
         standing = self._standing_holds()
+        booked = self.record.holds.booked
+        booked.begin(Waiting(group.view, group.ask, not group.blocked) for group in everyone)
         while (turn_now := agenda.next(self.trial)) is not None:
             for group in standing.pop(turn_now.rank, ()):
                 self.record.holds.keep_as_before(group.view, group.ask)
@@ -124,7 +127,8 @@ class _Cycle:
         known = {group.key: group for group in self.record.everyone if not group.blocked}
         for hold in self.record.snapshot.holds.holds:
             group = known.get(hold.group)
-            if group is not None and self.record.holds.remembered(group.view) is not None:
+            booked = group is not None and self.record.holds.booked.remembered(group.view)
+            if group is not None and not booked and self.record.holds.remembered(group.view) is not None:
                 found.setdefault(self._first_turn(group, 0).rank, []).append(group)
         return found
 
@@ -222,6 +226,8 @@ class _Cycle:
     def _depends_on_others(self, group: TriedGroup) -> bool:
         if group.blocked or not group.ask.shapes or group.promised or group.plan is not None:
             return False
+        if self.record.holds.booked.remembered(group.view):
+            return False
         needs = [self.trial.needs(shape) for shape in group.ask.distinct]
         return any(need.affinity or need.spread for need in needs)
 
@@ -245,7 +251,7 @@ class _Cycle:
         group.cut = True
         if group.held and not group.promised:
             group.promise(self.promises.standing(group.preemptor))
-        if self.record.holds.remembered(group.view) is not None:
+        if self.record.has_later(group.view):
             self._plan(group, decided=False)
 
     def _seat(self, group: TriedGroup) -> bool:
@@ -274,6 +280,8 @@ class _Cycle:
 
     def _known_by(self, group: TriedGroup) -> Hashable | None:
         """What it asks for, if others who ask for the same are known to fail as it does."""
+        if self.record.holds.booked.remembered(group.view):
+            return None
         if self.known.as_others and group.ask.need and plain(self.record.snapshot, group.view):
             return kin(group.view), group.ask.closed, group.ask.scavenges
         return None
@@ -305,7 +313,9 @@ class _Cycle:
 
     def _plan(self, group: TriedGroup, decided: bool = True) -> None:
         """Where and when it begins at the latest, which nobody who comes after it may delay."""
-        if group.plan is None and not (group.promised or group.reserved or group.held or group.blocked):
+        if group.promised or self.record.holds.booked.resume(group.view, group.ask):
+            return
+        if group.plan is None and not (group.reserved or group.held or group.blocked):
             group.plan = self.record.holds.plan(self.trial, group.view, group.ask, decided)
 
     # -- places that others were promised --------------------------------------------------------------

@@ -30,6 +30,8 @@ from maitred.decide.healing.slow import SlowGroup
 from maitred.decide.healing.spares import spare_nodes
 from maitred.decide.healing.stand_ins import as_healed
 from maitred.decide.hindsight import Hindsight
+from maitred.decide.holding.booked import Waiting
+from maitred.decide.holding.booking import Booker
 from maitred.decide.holding.calendar import HeldPlaces
 from maitred.decide.holding.reserved import NOT_CLOSED
 from maitred.decide.holding.waiting import PlannedGroup, WaitingHolds
@@ -279,7 +281,7 @@ class CycleRecord:
         for view in map(self._as_healed, snapshot.groups):
             if self._is_decided(view):
                 self.groups.append(self._new(view))
-            elif view.nominated or self.keeps_room_for(view) or self.holds.remembered(view) is not None:
+            elif view.nominated or self.keeps_room_for(view) or self.has_later(view):
                 self.bystanders.append(self._new(view))
         awaited = (*snapshot.awaited, *self.healing.hurt)
         self.bystanders += [self._new(view) for view in awaited if self.keeps_room_for(view)]
@@ -298,6 +300,10 @@ class CycleRecord:
         """Whether room is kept for it, for as long as the policy says: because those that come before it have
         their places, or because it has lost members."""
         return self.room_kept_until(view) > self.now.timestamp()
+
+    def has_later(self, view: GroupView) -> bool:
+        """Whether it is remembered that it has places later."""
+        return self.holds.remembered(view) is not None or self.holds.booked.remembered(view)
 
     def held_until(self, group: str) -> datetime | None:
         """How long room is kept for a group that has lost members, or was told to leave its nodes."""
@@ -365,7 +371,8 @@ class CycleRecord:
     def replaced_by(self, slow: SlowGroup) -> TriedGroup:
         """Those that come instead of its slow members, on other nodes."""
         group = self._anew(slow.view, slow.ask)
-        group.ask = replace(group.ask, closed=self.spares | self._reserved_from(group.view) | slow.nodes)
+        kept = self._reserved_from(group.view) | self._booked_from(group.view)
+        group.ask = replace(group.ask, closed=self.spares | kept | slow.nodes)
         return group
 
     def settle_slow(self, begun: Sequence[SlowDecision]) -> None:
@@ -385,6 +392,9 @@ class CycleRecord:
 
     def _reserved_from(self, view: GroupView) -> frozenset[int]:
         return self.holds.from_now(view).closed if self.reservations.kept else NOT_CLOSED
+
+    def _booked_from(self, view: GroupView) -> frozenset[int]:
+        return self.holds.booked.closed_to(self.holds.from_now(view)) if self.holds.booked.kept else NOT_CLOSED
 
     def _lent_to(self) -> Mask:
         """Pods that leave when a group is healed: to them spares are lent."""
@@ -406,10 +416,12 @@ class CycleRecord:
     def moving(self, unit: LeavingUnit) -> LeavingUnit:
         """The same, on the nodes that are open to its groups. What they have counts for their queues where
         they are: no limit is in the way of that somewhere else."""
-        asks = tuple(
-            (view, replace(self._anew(view, ask).ask, account=NO_ACCOUNT)) for view, ask in unit.asks
+        asks = ((view, self._anew(view, ask).ask) for view, ask in unit.asks)
+        beside = (
+            (view, replace(ask, account=NO_ACCOUNT, closed=ask.closed | self._booked_from(view)))
+            for view, ask in asks
         )
-        return replace(unit, asks=asks)
+        return replace(unit, asks=tuple(beside))
 
     def move(self, view: GroupView, ask: Ask, seats: Assignment) -> TriedGroup:
         """A group that leaves its nodes has been found these places, and is a bystander from now on."""
@@ -534,6 +546,19 @@ class CycleRecord:
         return tuple(
             rows for other, rows in taken if other is not group and other.first_seated < group.last_tried
         )
+
+    @cached_property
+    def booker(self) -> Booker:
+        """Promises that are made in this cycle. To be asked once it is over."""
+        found = Booker(self.holds.booked, self.trial)
+        asking = [group for group in self.groups if group.view.runtime.stay.timing.start_by is not None]
+        waiting = (group for group in asking if not (group.blocked or group.promised or group.is_met))
+        found.book(
+            Waiting(group.view, group.ask)
+            for group in sorted(waiting, key=lambda group: group.last_tried)
+            if group.ask.need and not (group.seated or group.view.running or group.ask.scavenges)
+        )
+        return found
 
     @cached_property
     def hindsight(self) -> Hindsight:

@@ -21,6 +21,8 @@ from maitred.decide.budget import EXPLAINING
 from maitred.decide.claims import allocate_claims
 from maitred.decide.deadlines import DueDates, due_dates
 from maitred.decide.diagnose import Diagnosis
+from maitred.decide.holding.booked import Bookings
+from maitred.decide.holding.booked_words import with_booking, without_booking
 from maitred.decide.holding.reserved_words import warnings_of, with_end
 from maitred.decide.holding.words import held_up, with_plan
 from maitred.decide.levels import shared_domains
@@ -83,7 +85,7 @@ class Verdicts:
         due = self._due(verdicts)
         warnings.update(self.record.budgets.warnings, self.record.overrides.warnings, due.warnings)
         warnings.update(warnings_of(self.record.reservations))
-        warnings.update(self.record.holds.warnings)
+        warnings.update(self.record.holds.warnings, self._booked.warnings)
         return Plan(
             binds=tuple(chain.from_iterable(self._binds(group, group.seated) for group in groups)),
             nominations=tuple(chain.from_iterable(self._binds(group, group.promised) for group in groups)),
@@ -98,6 +100,7 @@ class Verdicts:
             overrides=self.record.overrides.memory,
             budgets=self.record.budgets_memory(),
             planned=self.record.holds.memory,
+            bookings=self._booked.memory(self.record.booker.made.values()),
             reservations=tuple(self.record.reservations.told()),
             drains=tuple(self.record.maintenance.decisions()),
             taints=self.record.healing.taints,
@@ -120,7 +123,7 @@ class Verdicts:
         limits = self.record.limits.wake_at(seated)
         memories = (self.record.usage.wake_at, self.record.budgets_wake_at, self.record.overrides.wake_at)
         may_start = (self.record.held_back_until, due.wake_at)
-        kept = (self.record.holds.wake_at, self.record.reservations.wake_at)
+        kept = (self.record.holds.wake_at, self.record.reservations.wake_at, self.record.booker.wake_at)
         others = (promises, self.record.maintenance.wake_at, *kept, *memories, limits, *may_start)
         times = [one for one in others if one is not None]
         times += [] if healing is None else [round(healing.timestamp() * 1000)]
@@ -235,7 +238,7 @@ class Verdicts:
             blockers = with_kept_room(blockers, self._kept_room)
         if view.later is not None and not group.blocked:
             blockers = with_later(blockers, view.later, view.owned_by)
-        blockers = self._with_plan(group, blockers)
+        blockers = self._with_booking(group, self._with_plan(group, blockers))
         if verdict == "Waiting" and group.ask.scavenges:
             blockers = with_scavenging(blockers, record.snapshot, record.context.policy, group.too_dear)
         return msgspec.structs.replace(
@@ -337,6 +340,24 @@ class Verdicts:
         rows = [row for _, row in plan.place.seats]
         domains = shared_domains(nodes, levels, group.view.group.topology, rows)
         return with_plan(blockers, plan, self.record.holds.leavers(plan), nodes, domains)
+
+    @property
+    def _booked(self) -> Bookings:
+        return self.record.holds.booked
+
+    def _with_booking(self, group: TriedGroup, blockers: tuple[Blocker, ...]) -> tuple[Blocker, ...]:
+        """When it starts at the latest, if that is promised, or why it is not."""
+        wanted = group.view.runtime.stay.timing.start_by
+        if wanted is None or not blockers or group.standing == "Scheduled":
+            return blockers
+        standing, booker = self._booked.kept.get(group.key), self.record.booker
+        booking = booker.made.get(group.key)
+        if booking is None and standing is not None and not standing.is_over:
+            booking = standing.booking
+        broken = next((one for one in self._booked.ended if one.group == group.key and not one.kept), None)
+        if booking is not None:
+            return with_booking(blockers, booking, broken)
+        return without_booking(blockers, wanted, booker.refused.get(group.key), broken)
 
     def _behind_gates(self, group: TriedGroup) -> tuple[Blocker, ...]:
         """What would be in its way if it might start."""

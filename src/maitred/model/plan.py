@@ -7,6 +7,7 @@ from msgspec import field
 from maitred.model.categories import Category
 from maitred.model.drain import DrainProgress
 from maitred.model.healing import FailureRule
+from maitred.model.booking import BookingMemory
 from maitred.model.holding import HoldMemory
 from maitred.model.memory import HealthMemory
 from maitred.model.meta import Lean
@@ -317,6 +318,8 @@ class Plan(Record, frozen=True):
     """What is to be remembered of what queues spend; None if nothing of that is to be written down."""
     planned: HoldMemory | None = None
     """What is to be remembered of holds for groups that wait; None if nothing of that has changed."""
+    bookings: BookingMemory | None = None
+    """What is to be remembered of booked starts; None if nothing of that has changed."""
     reservations: tuple[ReservedNodes, ...] = ()
     """What is kept for those of the policy that are not over: now, or the next time."""
     taints: tuple[NodeTaint, ...] = ()

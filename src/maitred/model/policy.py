@@ -252,6 +252,8 @@ class Policy(Setting, frozen=True):
     queues: tuple[Queue, ...] = ()
     fair_share: FairShare = FairShare()
     holds: Holds = Holds()
+    bookings: Annotated[int, msgspec.Meta(ge=0, le=200)] = 0
+    """How many starts may be booked at once for groups that are in no queue."""
     reservations: tuple[Reservation, ...] = ()
 
 

@@ -91,6 +91,8 @@ class Queue(Setting, frozen=True):
     budget: QueueBudget | None = None
     """What it may spend, with all queues below it; None: as much as it can."""
     runtime: QueueRuntime = QueueRuntime()
+    bookings: Annotated[int, msgspec.Meta(ge=0, le=200)] = 0
+    """How many starts may be booked at once for its groups."""
 
 
 class Payer(Lean, frozen=True):

@@ -1,6 +1,6 @@
 """When work must be done, and from when on it may start: what users write.
 
-`maitred.dev/deadline` and `maitred.dev/not-before` are read where run-time limits are: on the pods of a
+`maitred.dev/deadline`, `maitred.dev/not-before` and `maitred.dev/start-by` are read where run-time limits are: on the pods of a
 group, on its object, and on the owners above it. What is nearest to the pods counts. What cannot be read is
 told, and counts for nothing.
 """
@@ -11,7 +11,8 @@ from maitred.model.meta import CUT_TO, Lean, MarkSaid
 from maitred.model.times import MOMENT_FORM, moment_in
 
 DEADLINE, NOT_BEFORE = "maitred.dev/deadline", "maitred.dev/not-before"
-TIMING_MARKS = (DEADLINE, NOT_BEFORE)
+START_BY = "maitred.dev/start-by"
+TIMING_MARKS = (DEADLINE, NOT_BEFORE, START_BY)
 
 
 class WantedTimes(Lean, frozen=True):
@@ -23,6 +24,8 @@ class WantedTimes(Lean, frozen=True):
     """No member has a place before."""
     unread: tuple[str, ...] = ()
     """What is wrong with each mark that cannot be read, where it stands first."""
+    start_by: int | None = None
+    """A promise is wanted that it starts by then."""
 
 
 UNTIMED = WantedTimes()
@@ -39,11 +42,11 @@ def timing_of(places: Sequence[Sequence[MarkSaid]]) -> WantedTimes:
             found.setdefault(one.key, read)
     if not found and not unread:
         return UNTIMED
-    return WantedTimes(found.get(DEADLINE), found.get(NOT_BEFORE), _one_of_each(unread))
+    return WantedTimes(found.get(DEADLINE), found.get(NOT_BEFORE), _one_of_each(unread), found.get(START_BY))
 
 
 def common_timing(timings: Collection[WantedTimes]) -> WantedTimes:
-    """Of members: the first of their deadlines, and the last of the times before which they may not start.
+    """Of members: the first of their deadlines and of the times by which they want to start, and the last of the times before which they may not start.
     Those that say nothing go along."""
     if len(timings) <= 1:
         return next(iter(timings), UNTIMED)
@@ -51,6 +54,7 @@ def common_timing(timings: Collection[WantedTimes]) -> WantedTimes:
         min((one.deadline for one in timings if one.deadline is not None), default=None),
         max((one.not_before for one in timings if one.not_before is not None), default=None),
         _one_of_each(sorted({problem for one in timings for problem in one.unread})),
+        min((one.start_by for one in timings if one.start_by is not None), default=None),
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
+from .booked import judge_booked
 from .case import Breach, Case, breach
 from .choices import judge_choices
 from .claim_laws import judge_allocations, judge_standing_claims
@@ -79,6 +80,7 @@ def verify(
         *judge_spending(case),
         *judge_deadlines(case),
         *judge_planned(case),
+        *judge_booked(case),
         *judge_reserved(case),
         *judge_askers(case),
     }

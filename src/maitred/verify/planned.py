@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from .bookings import BookedStarts
 from .case import LATE, Breach, Case, breach
 from .fields import Doc
 from .filters import place
@@ -63,12 +64,14 @@ def is_held_up(case: Case, group: Group, entry: Doc) -> bool:
     if case.now is None or not blockers or not blockers[0].doc("detail").given("heldFor"):
         return False
     judge = HoldJudge(case, case.now)
-    held, end = {one.group: one for one in (*judge.before, *judge.holds)}, judge.end_if_started(group)
-    named = [held.get(name) for name in blockers[0].doc("detail").texts("heldFor")]
-    return bool(named) and all(
-        one is not None and (one.by_age or one.begins is None or end is None or end > one.begins)
-        for one in named
-    )
+    begins = {one.group: None if one.by_age else one.begins for one in (*judge.before, *judge.holds)}
+    begins |= {one.group: one.begins for one in BookedStarts(case).before}
+    end, named = judge.end_if_started(group), blockers[0].doc("detail").texts("heldFor")
+    return bool(named) and all(name in begins and _is_after(end, begins[name]) for name in named)
+
+
+def _is_after(end: int | None, begins: int | None) -> bool:
+    return end is None or begins is None or end > begins
 
 
 class HoldJudge:
@@ -122,12 +125,12 @@ class HoldJudge:
         if not hold.by_age and (hold.begins is None or hold.begins < self.now):
             yield breach(HOLDS, hold.group, "has a hold that begins at no time to come")
             return
-        world = self._world(hold.begins)
+        world = self.world(hold.begins)
         for name, count in sorted(hold.nodes.items()):
             node = self.case.cluster.nodes.get(name)
             if node is None:
                 yield breach(HOLDS, hold.group, f"has a hold on {name}, which is not there")
-            elif not self._is_unsure(node):
+            elif not self.is_unsure(node):
                 yield from self._on(world, hold, node, count)
 
     def _moves(self, hold: HeldPlace) -> Iterator[Breach]:
@@ -140,13 +143,13 @@ class HoldJudge:
     def _on(self, world: World, hold: HeldPlace, node: Node, count: int) -> Iterator[Breach]:
         """Everybody on one of its nodes, when it begins."""
         there = [one for one in self.holds if one is hold or self._overlaps(one, hold)]
-        least = self._least(hold)
+        least = self.least(hold.group)
         for resource in sorted(least):
             free = world.free(node, resource)
-            free -= sum(self._least(one).get(resource, 0) * one.nodes.get(node.name, 0) for one in there)
+            free -= sum(self.least(one.group).get(resource, 0) * one.nodes.get(node.name, 0) for one in there)
             if free >= 0:
                 continue
-            late = sorted(pod.key for pod in self._starting(hold.begins, node) if pod.requests.get(resource))
+            late = sorted(pod.key for pod in self.starting(hold.begins, node) if pod.requests.get(resource))
             if late:
                 what = f"takes {resource} on {node.name} beyond the beginning of the hold of {hold.group}"
                 yield breach(HOLDS, late[0], what)
@@ -162,33 +165,33 @@ class HoldJudge:
             return one.by_age and hold.by_age
         return one.covers(hold.begins)
 
-    def _least(self, hold: HeldPlace) -> dict[str, int]:
-        """What each of its members takes at least."""
-        group = self.groups.get(hold.group)
+    def least(self, key: str) -> dict[str, int]:
+        """What each member of a group takes at least."""
+        group = self.groups.get(key)
         pods = [] if group is None else group.pending
         if not pods:
             return {}
         return {name: min(pod.requests.get(name, 0) for pod in pods) for name in pods[0].requests}
 
-    def _is_unsure(self, node: Node) -> bool:
+    def is_unsure(self, node: Node) -> bool:
         """Whether somebody gets what was promised there before: that is stronger than a hold."""
         seats = (*self.case.binds, *self.case.nominations, *self.case.kept, *self.case.reserved)
         return any(seat is node and (pod.nominated or not pod.pending) for pod, seat in seats)
 
     # -- who is there ----------------------------------------------------------------------------------
 
-    def _world(self, moment: int | None) -> World:
+    def world(self, moment: int | None) -> World:
         """At that time, or, where nobody knows when that is, once all have left who may."""
         gone = [pod for pod in self.case.cluster.pods.values() if pod.holds and self._is_gone(pod, moment)]
         world = self.case.before.copy()
         for pod in {pod.key: pod for pod in (*gone, *self.case.leaving)}.values():
             world.remove(pod)
         for node in self.case.cluster.nodes.values():
-            for pod in self._starting(moment, node):
+            for pod in self.starting(moment, node):
                 place(world, pod, node)
         return world
 
-    def _starting(self, moment: int | None, node: Node) -> list[Pod]:
+    def starting(self, moment: int | None, node: Node) -> list[Pod]:
         """Those who start there now and stay."""
         found = []
         for pod, seat in (*self.case.binds, *self.case.nominations):

@@ -88,6 +88,8 @@ class Policy:
     """For how many thousandths of a second room is kept for pods that come next."""
     spares: Spares = Spares()
     holds: HoldRules = HoldRules()
+    bookings: dict[str, int] = field(default_factory=dict)
+    """How many starts may be booked at once, by queue; of no queue, under the empty name."""
     reservations: tuple[ReservationRule, ...] = ()
     by_deadline: bool = False
     """Whether its order has deadlines."""
@@ -122,6 +124,8 @@ def read_policy(raw: dict[str, Any] | None) -> Policy:
         spares=_spares(doc.doc("healing").doc("spares")),
         keep_room=_duration_of(doc.doc("workloads"), "keepRoom", "30m"),
         holds=_holds(doc.doc("holds")),
+        bookings={"": doc.integer("bookings")}
+        | {one.text("name"): one.integer("bookings") for one in doc.docs("queues")},
         reservations=read_reservations(doc),
         by_deadline=isinstance(doc.raw.get("order"), list) and "deadline" in doc.texts("order"),
         rights=read_rights(doc),

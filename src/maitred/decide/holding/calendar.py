@@ -154,6 +154,9 @@ class Calendar:
             moment.groups = [one for one in moment.groups if one != group]
         self.moments = [moment for moment in self.moments if moment.groups]
 
+    def is_planned(self, group: str) -> bool:
+        return any(tenure.group == group for tenure in self._planned.values())
+
     def _everyone(self, planned: bool = True) -> Iterator[tuple[Seated, Tenure]]:
         yield from self._taken.items()
         if planned:
@@ -172,13 +175,18 @@ class Calendar:
             self._rolling = Trial.of(self.snapshot, self._meter)
         trial = self._rolling
         trial.rollback(0)
-        left = np.flatnonzero(self._leaving | (self.ends <= moment if gone is None else gone))
+        left = np.flatnonzero(self.gone_by(moment) if gone is None else self._leaving | gone)
         if len(left):
             trial.evict(left)
         for entry, tenure in self._everyone(planned):
             if tenure.holds(moment):
                 trial.seat(entry.shape, entry.rows, entry.copies, entry.account)
         return trial
+
+    def gone_by(self, moment: int) -> Mask:
+        """Pods that have left by then."""
+        found: Mask = self._leaving | (self.ends <= moment)
+        return found
 
     def changes(self) -> Ints:
         """The moments after now at which places become free, in order."""

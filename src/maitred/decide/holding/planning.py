@@ -42,7 +42,9 @@ class PlannedPlace:
     tenure: Tenure
     seats: Assignment
     gone: Mask | None = None
-    """Pods that must have left by then, where nobody knows when that is."""
+    """Pods that must have left by then, where that is to be said: nobody may know when it is."""
+    is_known: bool = True
+    """Whether it is known when it begins."""
 
 
 class Planner:
@@ -139,9 +141,8 @@ class Planner:
     def keep(self, ask: Ask, place: PlannedPlace) -> None:
         """From now on nobody may delay it who comes later."""
         begin = place.tenure.begin
-        known = place.gone is None
         there = self.calendar.at(begin, gone=place.gone)
-        self.calendar.plan(entries_of(ask, place.seats), place.tenure, there, known)
+        self.calendar.plan(entries_of(ask, place.seats), place.tenure, there, place.is_known)
 
     # -- where ends are not known ----------------------------------------------------------------------
 
@@ -170,7 +171,7 @@ class Planner:
         trial = self.calendar.at(tenure.begin, gone=gone)
         since_now = Tenure(self.calendar.now, tenure.end)
         found = self.seats(trial, ask, since_now, self.context.steps(), among)
-        return PlannedPlace(tenure, quorum_of(ask, found), gone) if found else None
+        return PlannedPlace(tenure, quorum_of(ask, found), gone, is_known=False) if found else None
 
 
 def entries_of(ask: Ask, seats: Assignment) -> list[Seated]:

@@ -29,6 +29,7 @@ from maitred.decide.ask import Ask, Assignment
 from maitred.decide.attempt import attempt
 from maitred.decide.compile import acceptable
 from maitred.decide.context import Context
+from maitred.decide.holding.booked import Bookings
 from maitred.decide.holding.calendar import Calendar, HeldPlaces, Tenure
 from maitred.decide.holding.idle import IdleTally
 from maitred.decide.holding.planning import PlannedPlace, Planner, TenureFrom
@@ -86,6 +87,7 @@ class WaitingHolds:
         self.reservations = Reservations(snapshot, context, self.calendar.now, lambda: self.calendar.ends)
         self.calendar.openings = self.reservations.openings
         self.planner = Planner(self.calendar, context)
+        self.booked = Bookings(snapshot, context, now, self.planner, self._tenure)
         self.planned: list[PlannedGroup] = []
         """In the order of their turns."""
         self._of_queue = Counter[int]()
@@ -123,6 +125,10 @@ class WaitingHolds:
         if trial.wish is None:
             trial.wish = self._held_first(tenure)
         found = self.planner.seats(trial, ask, tenure, steps)
+        if not found and self.booked.step_aside(view):
+            found = self.planner.seats(trial, ask, tenure, steps)
+            if not found:
+                self.booked.come_back()
         trial.wish = None
         return found
 
@@ -178,8 +184,9 @@ class WaitingHolds:
 
     def entered(self, view: GroupView, entries: Iterable[Seated]) -> None:
         """It has these places now, or they are kept for it from now on."""
-        if self.are_on:
+        if self.are_on or self.booked.are_on:
             self.calendar.enter(entries, self.from_now(view))
+            self.booked.come_back()
 
     def left(self, entry: Seated) -> None:
         self.calendar.leave(entry)
@@ -203,6 +210,7 @@ class WaitingHolds:
 
     def reconsider(self, view: GroupView) -> None:
         """It is its turn."""
+        self.booked.reconsider(view)
         if view.group.key in self._standing:
             self._standing.remove(view.group.key)
             self.calendar.unplan(view.group.key)

@@ -62,6 +62,7 @@ def _policy(policy: Policy, redaction: Redaction) -> Policy:
         queues=tuple(_queue(one, redaction) for one in policy.queues),
         fair_share=policy.fair_share,
         holds=policy.holds,
+        bookings=policy.bookings,
         reservations=tuple(_reservation(one, redaction) for one in policy.reservations),
     )
 
@@ -102,6 +103,7 @@ def _queue(queue: Queue, redaction: Redaction) -> Queue:
         lend=queue.lend,
         min_runtime=queue.min_runtime,
         runtime=queue.runtime,
+        bookings=queue.bookings,
         budget=queue.budget,
     )
 

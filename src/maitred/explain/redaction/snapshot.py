@@ -17,6 +17,7 @@ from maitred.cluster.queues.scavenging import identity
 from maitred.cluster.snapshot import BoundPods, Controller, GroupView, Occupant, Shape, Snapshot
 from maitred.decide.scoring import with_tag
 from maitred.explain.redaction.aliases import MARK, Aliases
+from maitred.explain.redaction.bookings import bookings_told
 from maitred.explain.redaction.devices import DeviceFields
 from maitred.explain.redaction.drains import DrainFields
 from maitred.explain.redaction.groups import GroupFields
@@ -131,6 +132,8 @@ class Redaction:
             unread_spending=old.unread_spending,
             holds=self._holds(old.holds),
             unread_holds=old.unread_holds,
+            bookings=bookings_told(old.bookings, names, self.reports, self.words.told),
+            unread_bookings=old.unread_bookings,
             drains=tuple(drains.values()),
             unread_drains=old.unread_drains,
             drained={row: drains[drain.name] for row, drain in old.drained.items()},
