@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from maitred import __version__
 from maitred.cli import cli
 from maitred.cli.scheduler import NAME, command
-from maitred.controllers.keeping import HEALTH, LIFTED, SPENDING, USE, WAITING
+from maitred.controllers.keeping import BOOKED, HEALTH, LIFTED, SPENDING, USE, WAITING
 from maitred.kube.answers import ServiceAddress
 from maitred.kube.resources import GROUPS
 from maitred.model.kinds import KINDS, row_of
@@ -110,7 +110,7 @@ def test_what_is_granted_by_name_is_what_the_scheduler_asks_for() -> None:
     }
     policy = base("ConfigMap")["metadata"]["name"]
     assert options["policy_config_map"] == f"$(NAMESPACE)/{policy}"
-    records = [f"maitred-{one.kind}" for one in (HEALTH, USE, SPENDING, LIFTED, WAITING)]
+    records = [f"maitred-{one.kind}" for one in (HEALTH, USE, SPENDING, LIFTED, WAITING, BOOKED)]
     assert named == {"leases": [NAME], "configmaps": records}
 
 

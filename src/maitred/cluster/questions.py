@@ -21,9 +21,9 @@ from maitred.cluster.snapshot import BoundPods, GroupView, Snapshot
 from maitred.cluster.tables import Tables, labels_of
 from maitred.cluster.trees import Trees
 from maitred.cluster.volumes import StorageView
+from maitred.model.booking import BOOKINGS, BookingMemory, bookings_of
 from maitred.model.devices.classes import DeviceClass, class_of_resources
 from maitred.model.drain import ByNode, drains_of
-from maitred.model.booking import BOOKINGS, BookingMemory, bookings_of
 from maitred.model.holding import HOLDS, HoldMemory, holds_of
 from maitred.model.job import Job
 from maitred.model.membership import POD_GROUP, GroupId, sorting_key

@@ -17,11 +17,11 @@ from maitred.cluster.groupapi import NOT_KNOWN, GroupApi
 from maitred.cluster.nodes import Codes, Ints, Mask, NodeView
 from maitred.cluster.parts import Parts, root_of
 from maitred.cluster.volumes import StorageView, VolumeNeed
+from maitred.model.booking import NO_BOOKINGS, BookingMemory
 from maitred.model.budget import PodDisruptionBudget
 from maitred.model.drain import ByNode, Drain
 from maitred.model.group import Composite, Group
 from maitred.model.healing import NO_WISH, FailureWish
-from maitred.model.booking import NO_BOOKINGS, BookingMemory
 from maitred.model.holding import NO_HOLDS, HoldMemory
 from maitred.model.job import Job
 from maitred.model.membership import GroupId

@@ -394,7 +394,8 @@ class CycleRecord:
         return self.holds.from_now(view).closed if self.reservations.kept else NOT_CLOSED
 
     def _booked_from(self, view: GroupView) -> frozenset[int]:
-        return self.holds.booked.closed_to(self.holds.from_now(view)) if self.holds.booked.kept else NOT_CLOSED
+        booked = self.holds.booked
+        return booked.closed_to(self.holds.from_now(view)) if booked.kept else NOT_CLOSED
 
     def _lent_to(self) -> Mask:
         """Pods that leave when a group is healed: to them spares are lent."""
@@ -550,7 +551,7 @@ class CycleRecord:
     @cached_property
     def booker(self) -> Booker:
         """Promises that are made in this cycle. To be asked once it is over."""
-        found = Booker(self.holds.booked, self.trial)
+        found = Booker(self.holds.booked)
         asking = [group for group in self.groups if group.view.runtime.stay.timing.start_by is not None]
         waiting = (group for group in asking if not (group.blocked or group.promised or group.is_met))
         found.book(

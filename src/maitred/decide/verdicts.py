@@ -354,7 +354,7 @@ class Verdicts:
         booking = booker.made.get(group.key)
         if booking is None and standing is not None and not standing.is_over:
             booking = standing.booking
-        broken = next((one for one in self._booked.ended if one.group == group.key and not one.kept), None)
+        broken = self._booked.last_broken(group.view)
         if booking is not None:
             return with_booking(blockers, booking, broken)
         return without_booking(blockers, wanted, booker.refused.get(group.key), broken)

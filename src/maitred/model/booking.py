@@ -20,11 +20,13 @@ MOST_ENDED, MOST_QUEUES = 100, 2_000
 LONGEST_WORDS = 300
 UNREAD = "booked starts (maitred-bookings) cannot be read, so none of them counts: {}"
 
-BreakCause = Literal["", "capacity", "healing", "override", "foreign", "unkept", "policy", "queue", "late", "others"]
+BreakCause = Literal[
+    "", "capacity", "healing", "override", "foreign", "unkept", "policy", "queue", "late", "others"
+]
 """Why a promise was not kept: its nodes are gone, closed, or have less room; a group that hardware has failed
 under took the places; somebody lifted another group past it; another scheduler put pods there; pods are still
-there whose end has passed; the policy is another one; its queue has too little left by now; there were places, but the group did not get them in
-time; or anything else."""
+there whose end has passed; the policy is another one; its queue has too little left by now; there were
+places, but the group did not get them in time; or anything else."""
 Count = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 Total = Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000_000)]
 Words = Annotated[str, msgspec.Meta(max_length=LONGEST_WORDS)]

@@ -4,10 +4,10 @@ from typing import Any, Literal
 
 from msgspec import field
 
+from maitred.model.booking import BookingMemory
 from maitred.model.categories import Category
 from maitred.model.drain import DrainProgress
 from maitred.model.healing import FailureRule
-from maitred.model.booking import BookingMemory
 from maitred.model.holding import HoldMemory
 from maitred.model.memory import HealthMemory
 from maitred.model.meta import Lean

@@ -1,8 +1,8 @@
 """When work must be done, and from when on it may start: what users write.
 
-`maitred.dev/deadline`, `maitred.dev/not-before` and `maitred.dev/start-by` are read where run-time limits are: on the pods of a
-group, on its object, and on the owners above it. What is nearest to the pods counts. What cannot be read is
-told, and counts for nothing.
+`maitred.dev/deadline`, `maitred.dev/not-before` and `maitred.dev/start-by` are read where run-time limits
+are: on the pods of a group, on its object, and on the owners above it. What is nearest to the pods counts.
+What cannot be read is told, and counts for nothing.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -46,8 +46,8 @@ def timing_of(places: Sequence[Sequence[MarkSaid]]) -> WantedTimes:
 
 
 def common_timing(timings: Collection[WantedTimes]) -> WantedTimes:
-    """Of members: the first of their deadlines and of the times by which they want to start, and the last of the times before which they may not start.
-    Those that say nothing go along."""
+    """Of members: the first of their deadlines and of the times by which they want to start, and the last of
+    the times before which they may not. Those that say nothing go along."""
     if len(timings) <= 1:
         return next(iter(timings), UNTIMED)
     return WantedTimes(

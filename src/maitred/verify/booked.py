@@ -91,11 +91,14 @@ class _Judge:
 
     def _wanted(self, group: Group) -> int | None:
         leaves = ((pod, leaf.key) for leaf in group.leaves for pod in leaf.members if not pod.finished)
-        texts = (
-            next((marks[START_BY] for marks in places_of(pod, leaf, self.case.cluster) if START_BY in marks), "")
+        said = (
+            [marks.get(START_BY, "") for marks in places_of(pod, leaf, self.case.cluster)]
             for pod, leaf in leaves
         )
-        return min((time for text in texts if (time := instant(text)) is not None), default=None)
+        times = (
+            next((time for text in texts if (time := instant(text)) is not None), None) for texts in said
+        )
+        return min((time for time in times if time is not None), default=None)
 
     def _on(self, booking: BookedStart, node: Node, count: int) -> Iterator[Breach]:
         """Everybody on one of its nodes, when it begins."""
@@ -108,13 +111,11 @@ class _Judge:
                 self.later.least(one.group).get(resource, 0) * one.nodes.get(node.name, 0) for one in others
             )
             if free < 0 and amount:
-                late = sorted(pod.key for pod in self.later.starting(moment, node) if pod.requests.get(resource))
+                starting = self.later.starting(moment, node)
+                late = sorted(pod.key for pod in starting if pod.requests.get(resource))
+                what = f"{'starts' if late else 'is booked'} on {node.name}, where {-free} {resource} are"
                 who = late[0] if late else booking.group
-                what = "starts" if late else "is booked"
-                yield breach(
-                    BOOKED, who, f"{what} on {node.name}, where {-free} {resource} are missing for the booked "
-                    f"start of {booking.group}",
-                )
+                yield breach(BOOKED, who, f"{what} missing for the booked start of {booking.group}")
                 return
 
     def _is_there(self, one: BookedStart, moment: int) -> bool:
@@ -140,7 +141,7 @@ class _Judge:
             yield from self._cause(booking, ended)
 
     def _has_none_any_more(self, booking: BookedStart, group: Group) -> bool:
-        """Whether it does not want it any more, is another one, cannot start by itself, or runs since long."""
+        """Whether it does not want it any more, is another one, or may not start by itself."""
         wanted = self._wanted(group)
         newest = max((thousandths(pod.created) for pod in group.pending if pod.created), default=0)
         other = wanted is None or wanted < booking.at or newest > booking.newest

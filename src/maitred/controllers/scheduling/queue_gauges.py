@@ -4,11 +4,11 @@ Queues are named as in the policy, resources and models as the policy and the no
 about no series. A policy may have many queues, so there is an end to those that are shown.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from maitred.explain.queues.answer import BudgetState, QueueAmounts, Queues, QueueState
+from maitred.explain.queues.answer import BudgetState, QueueAmounts, QueueBookings, Queues, QueueState
 from maitred.model.quantity import parse_nano
 
 MOST_QUEUES = 500
@@ -55,9 +55,26 @@ def queue_families(found: Queues) -> Iterator[Metric]:
             if queue.budget is not None:
                 family.add_metric((queue.queue, queue.budget.unit), spending(queue.budget))
         yield family
+    yield from booking_families(found.bookings[: MOST_QUEUES + 1])
     hidden = GaugeMetricFamily("maitred_queues_not_shown", f"Queues beyond the first {MOST_QUEUES}.")
     hidden.add_metric((), len(found.queues) - len(shown))
     yield hidden
+
+
+def booking_families(found: Sequence[QueueBookings]) -> Iterator[Metric]:
+    """Groups that are in no queue have the empty name."""
+    standing = GaugeMetricFamily(
+        "maitred_queue_booked_starts", "Starts that are booked for groups of a queue.", labels=("queue",)
+    )
+    over = CounterMetricFamily(
+        "maitred_queue_booked_starts_over", "Booked starts that are over.", labels=("queue", "outcome")
+    )
+    for one in found:
+        standing.add_metric((one.queue,), one.standing)
+        over.add_metric((one.queue, "kept"), one.kept)
+        over.add_metric((one.queue, "broken"), one.broken)
+    yield standing
+    yield over
 
 
 def by_queue(

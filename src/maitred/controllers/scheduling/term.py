@@ -21,7 +21,7 @@ from maitred.controllers.answers.backlog import Backlog
 from maitred.controllers.bookkeeping import Bookkeeper, Keeping
 from maitred.controllers.healing.part import HealingPart
 from maitred.controllers.health import ProcessHealth
-from maitred.controllers.holds import HoldsPart
+from maitred.controllers.holds import bookings_part, holds_part
 from maitred.controllers.limits import LimitPart
 from maitred.controllers.maintenance.part import MaintenancePart
 from maitred.controllers.overrides import OverridesPart
@@ -157,7 +157,8 @@ class SchedulingTerm:
         self._memories: tuple[MemoryPart[Any], ...] = (
             usage_part(mirror, writer, home),
             budgets_part(mirror, writer, home),
-            HoldsPart(mirror, self._worklist, writer, home),
+            holds_part(mirror, self._worklist, writer, home),
+            bookings_part(mirror, self._worklist, writer, home),
         )
         self._limits = LimitPart(writer)
         self._overrides = OverridesPart(mirror, self._worklist, writer, home)

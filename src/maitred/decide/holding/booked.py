@@ -12,7 +12,7 @@ other members, or that may not start anyway has none any more: that is nobody's 
 """
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -22,11 +22,11 @@ import msgspec
 import numpy as np
 
 from maitred.cluster.account import NO_ACCOUNT
-from maitred.cluster.ends import NEVER
 from maitred.cluster.leaving import LATE
 from maitred.cluster.nodes import Mask
-from maitred.cluster.snapshot import GroupView, Snapshot
+from maitred.cluster.snapshot import NO_GROUP, GroupView, Snapshot
 from maitred.decide.ask import Ask
+from maitred.decide.budget import namespace_of
 from maitred.decide.context import Context
 from maitred.decide.holding.breaking import BreakFinder, digest_of
 from maitred.decide.holding.calendar import Calendar, Tenure
@@ -118,30 +118,30 @@ class Bookings:
                 self._keep(found.view, found.ask, booking)
 
     def _settle_if_started(self, booking: Booking) -> None:
-        if self._starts.get(booking.group, 0) >= in_ms(booking.made) - MARGIN:
+        at = self._start_of(booking.group)
+        if at is not None and at >= in_ms(booking.made) - MARGIN:
             self._started(booking)
 
     def _started(self, booking: Booking) -> None:
         """The clock of its kubelet starts a little after it has its places."""
-        at = self._starts.get(booking.group, self.calendar.now)
-        if at <= in_ms(booking.at) + MARGIN:
+        at = self._start_of(booking.group)
+        if at is None or at <= in_ms(booking.at) + MARGIN:
             self.ended.append(self._as_ended(booking, kept=True))
         else:
             self._break(booking, *self._breaking.late())
 
-    @cached_property
-    def _starts(self) -> Mapping[str, int]:
-        """When the first member of each group on nodes has started; now, if nobody says so yet."""
-        bound, seated = self.snapshot.bound, self.snapshot.seated
-        first = np.full(len(seated), NEVER, dtype=np.int64)
-        grouped = bound.group >= 0
-        started = np.where(bound.started < 0, self.calendar.now, bound.started)
-        np.minimum.at(first, bound.group[grouped], started[grouped])
-        return {
-            group.group.key: at
-            for group, at in zip(seated, first.tolist(), strict=True)
-            if group is not None and at < NEVER
-        }
+    def _start_of(self, group: str) -> int | None:
+        """When the first member of a group on nodes has started: now, if nobody says so yet. None if it has
+        none there."""
+        snapshot, bound = self.snapshot, self.snapshot.bound
+        numbers = [n for n, one in enumerate(snapshot.seated) if one is not None and one.group.key == group]
+        pods = np.flatnonzero(np.isin(bound.group, numbers))
+        if not numbers:
+            home = [payer.namespace == namespace_of(group) for payer in snapshot.payers]
+            alone = np.flatnonzero((bound.group == NO_GROUP) & np.array([*home, False])[bound.payer])
+            pods = alone[[one.key == group for one in bound.occupants[alone].tolist()]]
+        started = np.where(bound.started[pods] < 0, self.calendar.now, bound.started[pods])
+        return int(started.min()) if len(started) else None
 
     def _still_counts(self, booking: Booking, group: Waiting) -> bool:
         wanted = group.view.runtime.stay.timing.start_by
@@ -254,10 +254,17 @@ class Bookings:
     def _break(self, booking: Booking, cause: BreakCause, who: str) -> None:
         self.ended.append(self._as_ended(booking, kept=False, cause=cause, who=who))
 
-    def _as_ended(
-        self, one: Booking, kept: bool, cause: BreakCause = "", who: str = ""
-    ) -> EndedBooking:
+    def _as_ended(self, one: Booking, kept: bool, cause: BreakCause = "", who: str = "") -> EndedBooking:
         return EndedBooking(one.group, one.queue, one.made, one.at, self.now, kept, cause, who)
+
+    def last_broken(self, view: GroupView) -> EndedBooking | None:
+        """Of a group as old as this one: the last promise that was not kept."""
+        over = (*self.snapshot.bookings.ended, *self.ended)
+        known = (one for one in reversed(over) if one.group == view.group.key)
+        found = next(known, None)
+        if found is None or found.kept or found.made.timestamp() < view.created:
+            return None
+        return found
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -266,7 +273,9 @@ class Bookings:
     def memory(self, made: Iterable[Booking]) -> BookingMemory | None:
         """What is to be remembered from now on; None if that is what was."""
         before = self.snapshot.bookings
-        standing = {one.booking.group: self._to_remember(one) for one in self.kept.values() if not one.is_over}
+        standing = {
+            one.booking.group: self._to_remember(one) for one in self.kept.values() if not one.is_over
+        }
         kept = [standing[one.group] for one in before.bookings if one.group in standing]
         bookings, ended = (*kept, *made), tuple(self.ended)
         found = BookingMemory(
@@ -290,7 +299,8 @@ def queue_of(view: GroupView, snapshot: Snapshot) -> str:
     book = snapshot.book
     if book is None or view.account == NO_ACCOUNT:
         return ""
-    return book.tree.queues[book.accounts[view.account].queue].name
+    name: str = book.tree.queues[book.accounts[view.account].queue].name
+    return name
 
 
 def allows_any(policy: Policy) -> bool:
@@ -311,4 +321,3 @@ def newest_of(view: GroupView) -> float:
 
 def in_ms(time: datetime) -> int:
     return round(time.timestamp() * 1000)
-

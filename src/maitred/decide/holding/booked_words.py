@@ -29,8 +29,9 @@ def with_booking(
     nodes = [node for node, _ in booking.nodes]
     at = moment(int(booking.at.timestamp()))
     detail: Detail = {"startsBy": at, "on": nodes[:NAMES_SHOWN], **_detail_of(broken)}
-    words = f"; its start is booked: it starts at {at} at the latest, on {names_shown(nodes)}{_words_of(broken)}"
-    return (Blocker(first.category, first.message + words, {**first.detail, "booked": detail}), *others)
+    words = f"; its start is booked: it starts at {at} at the latest, on {names_shown(nodes)}"
+    message = first.message + words + _words_of(broken)
+    return (Blocker(first.category, message, {**first.detail, "booked": detail}), *others)
 
 
 def without_booking(

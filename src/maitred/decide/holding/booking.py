@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from maitred.cluster.ends import NEVER
-from maitred.cluster.trial import Trial
 from maitred.decide.deadlines import said
 from maitred.decide.holding.booked import MARGIN, Bookings, Waiting, in_ms, most_of, newest_of, queue_of
 from maitred.decide.holding.planning import PlannedPlace
@@ -33,9 +32,8 @@ class NotBooked:
 
 
 class Booker:
-    def __init__(self, bookings: Bookings, trial: Trial) -> None:
-        """`trial`: the cluster with all that the cycle has given away."""
-        self.bookings, self._trial = bookings, trial
+    def __init__(self, bookings: Bookings) -> None:
+        self.bookings = bookings
         self.made: dict[str, Booking] = {}
         """By group."""
         self.refused: dict[str, NotBooked] = {}
@@ -73,10 +71,7 @@ class Booker:
         self._looked_at[queue] += 1
         place = self._earliest(group)
         if place is None:
-            return NotBooked(
-                "it is not known when there will be places for it: only ends count that somebody enforces, "
-                "and nodes that no other scheduler uses"
-            )
+            return NotBooked(self._why_never(group))
         at = place.tenure.begin + MARGIN
         if at > wanted:
             return NotBooked(f"the first start that can be promised is {said(at)}", at)
@@ -111,9 +106,18 @@ class Booker:
             return f"there are as many booked starts for {whose} as the policy allows: {most}"
         if self._looked_at[queue] >= LOOKED_AT * most:
             return "others of its queue were looked at first, and none of them can be booked either"
-        if is_refused(self._trial, group.ask, policy):
-            return "the limits of its queue do not allow it"
         return ""
+
+    def _why_never(self, group: Waiting) -> str:
+        """Not even once all have ended of whom that is known."""
+        calendar = self.bookings.calendar
+        last = max(calendar.changes().tolist(), default=calendar.now)
+        if is_refused(calendar.at(last), group.ask, self.bookings.context.policy):
+            return "the limits of its queue do not allow it"
+        return (
+            "it is not known when there will be places for it: only ends count that somebody enforces, and "
+            "nodes that no other scheduler uses"
+        )
 
     def _earliest(self, group: Waiting) -> PlannedPlace | None:
         """From a whole second on: what is promised is written down so."""
@@ -123,4 +127,3 @@ class Booker:
         if found is None or found.tenure.begin % SECOND == 0:
             return found
         return planner.place_at(ask, -(-found.tenure.begin // SECOND) * SECOND, tenure_from)
-

@@ -9,6 +9,9 @@
                          "onSpent": "wait", "unpaid": 0.0},
               "lifted": [{"group": "ns/demo", "by": "alice", "reason": "the board sees it today",
                           "until": "2026-01-31T16:00:00Z"}]}],
+ "bookings": [{"queue": "vision", "most": 2, "standing": 1, "kept": 40, "broken": 1}],
+ "brokenStarts": [{"group": "ns/llama", "queue": "vision", "at": "2026-01-30T12:00:00Z",
+                   "cause": "capacity", "who": "a1 is gone"}],
  "elsewhere": 0,
  "cluster": [{"resource": "nvidia.com/gpu", "model": "NVIDIA-H100-80GB-HBM3", "there": "16", "used": "16"}]}
 
@@ -82,6 +85,33 @@ class QueueState(Record, frozen=True):
     """Of groups in this very queue, those that the reader may look at."""
 
 
+class QueueBookings(Record, frozen=True):
+    """Booked starts of the groups of a queue."""
+
+    queue: str
+    """Empty: of groups that are in none."""
+    most: int
+    """So many may stand at once."""
+    standing: int
+    kept: int
+    broken: int
+
+    @property
+    def kept_rate(self) -> float | None:
+        """None as long as none is over."""
+        over = self.kept + self.broken
+        return self.kept / over if over else None
+
+
+class BrokenStart(Record, frozen=True):
+    group: str
+    queue: str
+    at: str
+    """By when it was to start."""
+    cause: str
+    who: str
+
+
 class ClusterAmounts(Record, frozen=True):
     """Of what some limit speaks of: all there is, whoever uses it."""
 
@@ -98,6 +128,10 @@ class Queues(Record, frozen=True):
     at: str = ""
     queues: tuple[QueueState, ...] = ()
     """In the order of the policy; those below a queue follow it."""
+    bookings: tuple[QueueBookings, ...] = ()
+    """Of queues that may have any, or had some."""
+    broken_starts: tuple[BrokenStart, ...] = ()
+    """The last that are remembered, of groups that the reader may look at."""
     elsewhere: int = 0
     """How many queues there are that are not told, because no namespace of the reader may use them."""
     cluster: tuple[ClusterAmounts, ...] = ()

@@ -24,6 +24,7 @@ from maitred.explain.queues.answer import (
     Queues,
     QueueState,
 )
+from maitred.explain.queues.bookings import broken_starts, queue_bookings
 from maitred.explain.queues.lending import lent
 from maitred.explain.situation import Situation
 from maitred.explain.why.names import Names
@@ -40,13 +41,20 @@ def queues(situation: Situation, namespaces: Collection[str] | None = None) -> Q
     """`namespaces`: only queues that these may use, and those above them; None for all."""
     at, book = moment(int(situation.now.timestamp())), situation.snapshot.book
     if book is None:
-        return Queues(at=at)
+        return Queues(
+            at=at,
+            bookings=tuple(queue_bookings(situation, ())),
+            broken_starts=tuple(broken_starts(situation, namespaces)),
+        )
     everyone = frozenset(range(len(book.tree)))
     told = everyone if namespaces is None else book.usable_by(namespaces)
     survey = QueueSurvey(situation, book, namespaces)
+    states = tuple(survey.state(queue) for queue in survey.in_order() if queue in told)
     return Queues(
         at=at,
-        queues=tuple(survey.state(queue) for queue in survey.in_order() if queue in told),
+        queues=states,
+        bookings=tuple(queue_bookings(situation, [one.queue for one in states])),
+        broken_starts=tuple(broken_starts(situation, namespaces)),
         elsewhere=len(everyone) - len(told),
         cluster=tuple(survey.cluster()),
     )

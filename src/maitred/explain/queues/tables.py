@@ -4,7 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.text import Text
 
-from maitred.explain.queues.answer import BudgetState, LiftedGroup, QueueAmounts, Queues, QueueState
+from maitred.explain.queues.answer import (
+    BudgetState,
+    LiftedGroup,
+    QueueAmounts,
+    QueueBookings,
+    Queues,
+    QueueState,
+)
 from maitred.explain.tables import Cell, aligned, header
 from maitred.model.queues import EVERY_MODEL
 from maitred.model.words import counted, grouped, rounded
@@ -22,6 +29,9 @@ TITLES = (
 )
 BUDGET_TITLES = ("BUDGET OF", "A PERIOD", "SPENT", "COMMITTED", "LEFT", "UNTIL")
 UNPAID_TITLE = "UNPAID"
+BOOKED_TITLES = ("BOOKED STARTS OF", "AT MOST", "NOW", "KEPT", "BROKEN", "KEPT RATE")
+BROKEN_TITLES = ("BROKEN START OF", "QUEUE", "WAS FOR", "CAUSE", "BY")
+IN_NONE = "(no queue)"
 LIFTED_TITLES = ("LIFTED PAST", "GROUP", "UNTIL", "BY", "REASON")
 NOTHING = "-"
 
@@ -32,15 +42,16 @@ def queue_lines(found: Queues, width: int | None = None) -> Iterator[Text]:
         rows = [row for one in found.queues for row in queue_rows(one, depths[one.queue])]
         budgets = budget_table({one.queue: one.budget for one in found.queues if one.budget is not None})
         lifted = [lifted_row(one.queue, group) for one in found.queues for group in one.lifted]
-        titled = ((TITLES, rows), budgets, (LIFTED_TITLES, lifted))
+        titled = ((TITLES, rows), budgets, (LIFTED_TITLES, lifted), *booked_tables(found))
         parts: list[Iterable[Text]] = [
             aligned([header(*titles), *some], width) for titles, some in titled if some
         ]
     elif found.elsewhere:
         parts = []
     else:
-        yield Text("The policy has no queues: no group is limited by them.")
-        return
+        none = Text("The policy has no queues: no group is limited by them.")
+        booked = (aligned([header(*titles), *some], width) for titles, some in booked_tables(found) if some)
+        parts = [[none], *booked]
     said = list(map(Text, remarks(found)))
     for number, part in enumerate([*parts, *([said] if said else [])]):
         if number:
@@ -104,6 +115,21 @@ def budget_row(queue: str, budget: BudgetState) -> Sequence[Cell]:
         Text(rounded(budget.left), "" if budget.left else "yellow"),
         budget.until,
     )
+
+
+def booked_tables(found: Queues) -> Iterator[tuple[Sequence[str], list[Sequence[Cell]]]]:
+    yield BOOKED_TITLES, [booked_row(one) for one in found.bookings]
+    yield (
+        BROKEN_TITLES,
+        [(one.group, one.queue or IN_NONE, one.at, one.cause, one.who) for one in found.broken_starts],
+    )
+
+
+def booked_row(one: QueueBookings) -> Sequence[Cell]:
+    rate = one.kept_rate
+    counts = (str(number) for number in (one.most, one.standing, one.kept))
+    broken = Text(str(one.broken), "yellow" if one.broken else "")
+    return one.queue or IN_NONE, *counts, broken, NOTHING if rate is None else f"{rate:.1%}"
 
 
 def lifted_row(queue: str, lifted: LiftedGroup) -> Sequence[Cell]:

@@ -223,7 +223,8 @@ def stay(said: Stay) -> Stay:
         return NO_STAY
     key = said.key if said.key in LIMIT_MARKS else ""
     wanted = said.timing
-    timing = WantedTimes(wanted.deadline, wanted.not_before, (MARK,) if wanted.unread else (), wanted.start_by)
+    unread = (MARK,) if wanted.unread else ()
+    timing = WantedTimes(wanted.deadline, wanted.not_before, unread, wanted.start_by)
     return Stay(said.asked, key, said.deadline, said.endable, said.unread and MARK, timing)
 
 
