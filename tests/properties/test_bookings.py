@@ -114,10 +114,6 @@ class LivingCluster:
         return bool(seats)
 
     def _note(self, memory: Obj) -> None:
-        for one in memory["bookings"]:
-            name = one["group"].partition("/")[2]
-            if name not in self.broken:
-                assert self.promised.setdefault(name, one["at"]) == one["at"], "a promise was changed"
         for one in memory["ended"]:
             name = one["group"].partition("/")[2]
             if one["kept"]:
@@ -126,6 +122,10 @@ class LivingCluster:
                 assert one["cause"]
                 assert one["who"]
                 self.broken.setdefault(name, one["cause"])
+        for one in memory["bookings"]:
+            name = one["group"].partition("/")[2]
+            if name not in self.broken:
+                assert self.promised.setdefault(name, one["at"]) == one["at"], "a promise was changed"
         self.memory = memory
 
 

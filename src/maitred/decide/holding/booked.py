@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import msgspec
@@ -52,6 +52,10 @@ class Waiting(NamedTuple):
     view: GroupView
     ask: Ask
     may_start: bool = True
+
+
+Standing = tuple[GroupView, Ask, Booking]
+"""A group that waits, with what it was promised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +111,7 @@ class Bookings:
         """Those that were promised have their places first."""
         if not self.snapshot.bookings.bookings:
             return
-        waiting = {(one.view.group.key, one.view.source): one for one in groups}
+        waiting, standing = {(one.view.group.key, one.view.source): one for one in groups}, list[Standing]()
         for booking in sorted(self.snapshot.bookings.bookings, key=lambda one: (one.at, one.made, one.group)):
             found = waiting.get((booking.group, booking.source))
             if found is None:
@@ -115,7 +119,9 @@ class Bookings:
             elif found.view.running or not found.ask.need:
                 self._started(booking)
             elif self._still_counts(booking, found):
-                self._keep(found.view, found.ask, booking)
+                standing.append((found.view, found.ask, booking))
+        for view, ask, booking in self._keep(standing):
+            self._break(booking, *self._breaking.why(booking, view, ask))
 
     def _settle_if_started(self, booking: Booking) -> None:
         at = self._start_of(booking.group)
@@ -149,25 +155,35 @@ class Bookings:
         asked = wanted is not None and wanted >= in_ms(booking.at)
         return asked and same and group.may_start and not group.ask.scavenges
 
-    def _keep(self, view: GroupView, ask: Ask, booking: Booking) -> None:
-        place = self._place_again(view, ask, booking)
+    def _keep(self, standing: Iterable[Standing]) -> list[Standing]:
+        """Those that stay where they are, and then those that go to other nodes, so that none of them takes
+        the place of another. Those are left for which there is no place."""
+        moved = [one for one in standing if not self._keep_there(*one)]
+        return [one for one in moved if not self._keep_there(*one, elsewhere=True)]
+
+    def _keep_there(self, view: GroupView, ask: Ask, booking: Booking, elsewhere: bool = False) -> bool:
+        place = self._place_again(view, ask, booking, elsewhere)
         if place is None:
-            self._break(booking, *self._breaking.why(booking, view, ask))
-            return
+            return False
         is_over = self.calendar.now > in_ms(booking.at) + MARGIN
-        if is_over:
+        known = self.kept.get(view.group.key)
+        if is_over and known is None:
             self._break(booking, *self._breaking.late())
         self.planner.keep(ask, place)
         self.kept[view.group.key] = BookedGroup(view, ask, booking, place, is_over)
+        return True
 
-    def _place_again(self, view: GroupView, ask: Ask, booking: Booking) -> PlannedPlace | None:
-        """On its nodes, or else on others; at the same time."""
+    def _place_again(
+        self, view: GroupView, ask: Ask, booking: Booking, elsewhere: bool
+    ) -> PlannedPlace | None:
+        """On its nodes, or on others; at the same time."""
         at, now = in_ms(booking.at), self.calendar.now
-        begin, tenure_from = at - MARGIN, self.tenure_from(view)
-        moment = begin if now < begin else max(at, now + 1)
-        place = self.planner.place_at(ask, moment, tenure_from, self._nodes_of(booking))
-        place = place or self.planner.place_at(self.elsewhere(view, ask), moment, tenure_from)
-        if place is None or now < begin:
+        is_due = now >= at - MARGIN
+        moment = max(at, now + 1) if is_due else at - MARGIN
+        tenure_from = partial(self._tenure, view) if is_due else self.tenure_from(view)
+        ask, among = (self.elsewhere(view, ask), None) if elsewhere else (ask, self._nodes_of(booking))
+        place = self.planner.place_at(ask, moment, tenure_from, among)
+        if place is None or not is_due:
             return place
         # Pods whose end has just passed take a moment to leave. Nobody else starts there meanwhile.
         tenure = replace(place.tenure, begin=now + 1)
@@ -232,18 +248,13 @@ class Bookings:
 
     def come_back(self) -> None:
         """The lifted group has got its places, or none: those that it left no room for are broken."""
-        aside, self._aside = self._aside, []
-        for one in aside:
-            place = self._place_again(one.view, one.ask, one.booking)
-            if place is not None:
-                self.planner.keep(one.ask, place)
-                self.kept[one.view.group.key] = replace(one, place=place)
-                continue
-            del self.kept[one.view.group.key]
+        aside, self._aside = {one.booking: one for one in self._aside}, []
+        for _, _, booking in self._keep([(one.view, one.ask, one.booking) for one in aside.values()]):
+            del self.kept[booking.group]
             override = None if self._lifted is None else self._lifted.override
-            if override is not None and not one.is_over:
+            if override is not None and not aside[booking].is_over:
                 words = f"{override.by} lifted {override.group}: {override.reason}"
-                self._break(one.booking, "override", words)
+                self._break(booking, "override", words)
 
     # -- what is remembered ----------------------------------------------------------------------------
 
