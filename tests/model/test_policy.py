@@ -82,6 +82,7 @@ def test_the_defaults() -> None:
         "queues": (),
         "fairShare": {"reclaim": False, "halfLife": "none", "longestWait": "none"},
         "holds": {"depth": 0, "perQueue": None, "after": "none", "idle": 100.0},
+        "bookings": 0,
         "reservations": (),
     }
 

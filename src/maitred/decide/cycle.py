@@ -40,7 +40,7 @@ from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.budget import AGAIN, BudgetLevel, namespace_of
 from maitred.decide.healing.deciding import SlowDecision
 from maitred.decide.healing.slow import SlowGroup, forbidding
-from maitred.decide.holding.booked import Waiting
+from maitred.decide.holding.booked import Bookable
 from maitred.decide.maintenance.movers import LeavingUnit
 from maitred.decide.maintenance.moving import Moving
 from maitred.decide.preemption.promises import Preemptor, Promise
@@ -107,7 +107,7 @@ class _Cycle:
         self._divide_budget()
         standing = self._standing_holds()
         booked = self.record.holds.booked
-        booked.begin(Waiting(group.view, group.ask, not group.blocked) for group in everyone)
+        booked.begin(Bookable(group.view, group.ask, not group.blocked) for group in everyone)
         while (turn_now := agenda.next(self.trial)) is not None:
             for group in standing.pop(turn_now.rank, ()):
                 self.record.holds.keep_as_before(group.view, group.ask)

@@ -30,7 +30,7 @@ from maitred.decide.healing.slow import SlowGroup
 from maitred.decide.healing.spares import spare_nodes
 from maitred.decide.healing.stand_ins import as_healed
 from maitred.decide.hindsight import Hindsight
-from maitred.decide.holding.booked import Waiting
+from maitred.decide.holding.booked import Bookable
 from maitred.decide.holding.booking import Booker
 from maitred.decide.holding.calendar import HeldPlaces
 from maitred.decide.holding.reserved import NOT_CLOSED
@@ -557,7 +557,7 @@ class CycleRecord:
         asking = [group for group in self.groups if group.view.runtime.stay.timing.start_by is not None]
         waiting = (group for group in asking if not (group.blocked or group.promised or group.is_met))
         found.book(
-            Waiting(group.view, group.ask)
+            Bookable(group.view, group.ask)
             for group in sorted(waiting, key=lambda group: group.last_tried)
             if group.ask.need and not (group.seated or group.view.running or group.ask.scavenges)
         )

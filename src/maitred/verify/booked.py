@@ -26,7 +26,7 @@ def judge_booked(case: Case) -> Iterator[Breach]:
     starts = BookedStarts(case)
     if case.now is None or not (starts.says or starts.before):
         return
-    judge = _Judge(case, case.now, starts)
+    judge = BookingJudge(case, case.now, starts)
     yield from judge.counts()
     for booking in starts.after:
         yield from judge.standing(booking)
@@ -35,7 +35,7 @@ def judge_booked(case: Case) -> Iterator[Breach]:
             yield from judge.over(booking)
 
 
-class _Judge:
+class BookingJudge:
     def __init__(self, case: Case, now: int, starts: BookedStarts) -> None:
         self.case, self.now, self.starts = case, now, starts
         self.later = HoldJudge(case, now)

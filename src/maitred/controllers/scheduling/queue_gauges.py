@@ -6,7 +6,7 @@ about no series. A policy may have many queues, so there is an end to those that
 
 from collections.abc import Callable, Iterator, Sequence
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import GaugeMetricFamily, Metric
 
 from maitred.explain.queues.answer import BudgetState, QueueAmounts, QueueBookings, Queues, QueueState
 from maitred.model.quantity import parse_nano
@@ -66,7 +66,7 @@ def booking_families(found: Sequence[QueueBookings]) -> Iterator[Metric]:
     standing = GaugeMetricFamily(
         "maitred_queue_booked_starts", "Starts that are booked for groups of a queue.", labels=("queue",)
     )
-    over = CounterMetricFamily(
+    over = GaugeMetricFamily(
         "maitred_queue_booked_starts_over", "Booked starts that are over.", labels=("queue", "outcome")
     )
     for one in found:

@@ -46,7 +46,7 @@ MARGIN = LATE
 """In milliseconds: what a pod may take to leave after its end."""
 
 
-class Waiting(NamedTuple):
+class Bookable(NamedTuple):
     """A group that waits, as the cycle finds it."""
 
     view: GroupView
@@ -107,7 +107,7 @@ class Bookings:
 
     # -- before anybody has a turn ---------------------------------------------------------------------
 
-    def begin(self, groups: Iterable[Waiting]) -> None:
+    def begin(self, groups: Iterable[Bookable]) -> None:
         """Those that were promised have their places first."""
         if not self.snapshot.bookings.bookings:
             return
@@ -149,7 +149,7 @@ class Bookings:
         started = np.where(bound.started[pods] < 0, self.calendar.now, bound.started[pods])
         return int(started.min()) if len(started) else None
 
-    def _still_counts(self, booking: Booking, group: Waiting) -> bool:
+    def _still_counts(self, booking: Booking, group: Bookable) -> bool:
         wanted = group.view.runtime.stay.timing.start_by
         same = newest_of(group.view) <= booking.newest.timestamp()
         asked = wanted is not None and wanted >= in_ms(booking.at)

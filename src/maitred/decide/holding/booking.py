@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from maitred.cluster.ends import NEVER
 from maitred.decide.deadlines import said
-from maitred.decide.holding.booked import MARGIN, Bookings, Waiting, in_ms, most_of, newest_of, queue_of
+from maitred.decide.holding.booked import MARGIN, Bookable, Bookings, in_ms, most_of, newest_of, queue_of
 from maitred.decide.holding.planning import PlannedPlace
 from maitred.decide.queues.admission import is_refused
 from maitred.model.booking import MOST_BOOKINGS, MOST_NODES, MOST_PLACES, Booking
@@ -42,7 +42,7 @@ class Booker:
         self._looked_at = Counter[str]()
         self._places = sum(len(one.nodes) for one in standing)
 
-    def book(self, groups: Iterable[Waiting]) -> None:
+    def book(self, groups: Iterable[Bookable]) -> None:
         """In the order of their turns."""
         for group in groups:
             wanted, key = group.view.runtime.stay.timing.start_by, group.view.group.key
@@ -63,7 +63,7 @@ class Booker:
         times = (at + offset for at in promised for offset in (-MARGIN, 0, MARGIN + 1))
         return min((at for at in times if at > self.bookings.calendar.now), default=None)
 
-    def _book(self, group: Waiting, wanted: int) -> Booking | NotBooked:
+    def _book(self, group: Bookable, wanted: int) -> Booking | NotBooked:
         queue = queue_of(group.view, self.bookings.snapshot)
         why_not = self._why_not(group, queue, wanted)
         if why_not:
@@ -94,7 +94,7 @@ class Booker:
             nodes=nodes,
         )
 
-    def _why_not(self, group: Waiting, queue: str, wanted: int) -> str:
+    def _why_not(self, group: Bookable, queue: str, wanted: int) -> str:
         policy, now = self.bookings.context.policy, self.bookings.calendar.now
         most = most_of(policy, queue)
         whose = f"queue {queue}" if queue else "groups that are in no queue"
@@ -108,7 +108,7 @@ class Booker:
             return "others of its queue were looked at first, and none of them can be booked either"
         return ""
 
-    def _why_never(self, group: Waiting) -> str:
+    def _why_never(self, group: Bookable) -> str:
         """Not even once all have ended of whom that is known."""
         calendar = self.bookings.calendar
         last = max(calendar.changes().tolist(), default=calendar.now)
@@ -119,7 +119,7 @@ class Booker:
             "nodes that no other scheduler uses"
         )
 
-    def _earliest(self, group: Waiting) -> PlannedPlace | None:
+    def _earliest(self, group: Bookable) -> PlannedPlace | None:
         """From a whole second on: what is promised is written down so."""
         planner, tenure_from = self.bookings.planner, self.bookings.tenure_from(group.view)
         ask = self.bookings.elsewhere(group.view, group.ask)
