@@ -1,4 +1,4 @@
-"""`maitred queues` says how many booked starts were kept, and what broke the others; to whom it may be told."""
+"""`maitred queues` says how many booked starts were kept, what broke the others, and who is told of it."""
 
 from maitred.controllers.scheduling.queue_gauges import queue_families
 from maitred.explain.queues.answer import BrokenStart, QueueBookings
