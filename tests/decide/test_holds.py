@@ -227,6 +227,25 @@ def test_a_hold_is_later_only_for_a_cause() -> None:
     assert later(world, known, now=32) == (after_noon(120), "unkept")
 
 
+def test_who_follows_a_hold_that_is_due_keeps_its_place() -> None:
+    """`first` is due at half past twelve and runs for an hour. `second` was promised its place after that, so
+    `wide`, which came before it and has waited for both nodes, cannot have it now that both are free."""
+    waiting = [
+        *waits("first", minutes=60, since=-30),
+        *waits("wide", minutes=120, since=-20, size=2),
+        *waits("second", minutes=90, since=-10),
+    ]
+    policy: Obj = {"holds": {"depth": 3}}
+    world = [*NODES, runs("r1", "n1", until=30), runs("r2", "n2", until=300), *waiting]
+    plan = decided(world, policy)
+    assert holds(plan)["second"] == (after_noon(90), ["n1"])
+    assert holds(plan)["wide"][0] == after_noon(300)
+    due = [*NODES, *waiting, remembered(plan["planned"])]
+    then = decided(due, policy, after_noon(30))
+    assert seated(then) == ["first", "second"]
+    assert holds(then)["wide"][0] == after_noon(180)
+
+
 def test_a_pod_that_has_passed_its_end_gets_a_minute_to_leave() -> None:
     world = [*two_nodes(), *waits("big", minutes=60)]
     known = remembered(decided(world, ONE)["planned"])

@@ -95,6 +95,12 @@ class Calendar:
         self.moments: list[Moment] = []
         """By time."""
 
+    @property
+    def at_once(self) -> int:
+        """When those begin who are planned for now: a moment later, so that whoever starts now is looked at
+        beside them."""
+        return self.now + 1
+
     @cached_property
     def ends(self) -> Ints:
         """Of the pods on nodes."""

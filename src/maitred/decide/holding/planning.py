@@ -93,7 +93,7 @@ class Planner:
         """None if that is not known. `from_now`: the group has not been looked at yet, and may begin now."""
         ask, times = only_quorum(ask), self.calendar.changes().tolist()
         if from_now:
-            times.insert(0, self.calendar.now + 1)
+            times.insert(0, self.calendar.at_once)
         anywhere = self._open_to(ask, tenure_from)
         if not times or not self._fits_alone(anywhere, times[-1]):
             return None
@@ -149,7 +149,7 @@ class Planner:
         """The places that are likely to be free first, if those end who may. `nodes`: where they were kept so
         far; they stay there if that will do."""
         times = np.unique(ends[ends < NEVER]).tolist()
-        tenure, ask = Tenure(self.calendar.now + 1, NEVER, group), only_quorum(ask)
+        tenure, ask = Tenure(self.calendar.at_once, NEVER, group), only_quorum(ask)
         if nodes is not None:
             found = self._once_gone(ask, tenure, ends < NEVER, nodes)
             if found is not None:

@@ -157,7 +157,8 @@ class WaitingHolds:
         if view.running:
             end = self._end_of_running.get(key, NEVER)
         else:
-            end = end_of_start(start, view.runtime, self._terms(view))
+            begun = self.calendar.now if start == self.calendar.at_once else start
+            end = end_of_start(begun, view.runtime, self._terms(view))
         return Tenure(start, end, key, self.reservations.closed_to(view, start, end))
 
     def _terms(self, view: GroupView) -> RunTerms:
@@ -284,7 +285,7 @@ class WaitingHolds:
         nodes, begins, now = self._nodes_of(before), in_ms(before.begins), self.calendar.now
         if nodes is None or (begins <= now and not is_due):
             return None
-        return self.planner.place_at(ask, max(begins, now + 1), tenure_from, nodes)
+        return self.planner.place_at(ask, max(begins, self.calendar.at_once), tenure_from, nodes)
 
     def _as_kept(
         self, view: GroupView, ask: Ask, place: PlannedPlace, before: WaitingHold | None
