@@ -19,7 +19,7 @@ from maitred.decide.holding import waiting
 from maitred.decide.record import CycleRecord
 from maitred.decide.verdicts import Verdicts
 from maitred.model.group import PodGroup
-from maitred.model.holding import HOLDS, HoldMemory
+from maitred.model.holding import HOLDS, HoldMemory, WaitingHold
 from maitred.model.memory import CONTENT, HOME, MEMORY, HealthMemory, MemoryObject
 from maitred.model.meta import ObjectMeta
 from maitred.model.node import Node
@@ -108,8 +108,8 @@ class WholeGroups:
         """How many of each kin these are, where it is asked about them."""
         self._end_of_line: Turn | None = None
         """The turn of the last of them; None if all who wait are in line."""
-        self._held = frozenset[str]()
-        """Groups for whom places are held, as it was last decided."""
+        self._held: Mapping[str, WaitingHold] = {}
+        """What is held for groups, as it was last decided."""
         self._wake: Time | None = None
         """When time alone could open the way for someone."""
 
@@ -351,11 +351,21 @@ class WholeGroups:
 
     def _remember_holds(self, memory: HoldMemory) -> None:
         """But for those of groups that are not first in line: others come before them who were not asked."""
-        first = {w.turn.key for kin, count in self._in_line.items() for w in kin.waiters[:count]} | self._held
-        holds = tuple(hold for hold in memory.holds if hold.group in first)
-        self._held = frozenset(hold.group for hold in holds)
+        first = {w.turn.key for kin, count in self._in_line.items() for w in kin.waiters[:count]}
+        holds = tuple(hold for hold in memory.holds if hold.group in first or hold.group in self._held)
+        before, self._held = self._held, {hold.group: hold for hold in holds}
+        self._line_changed |= any(self._leaves_room(hold) for hold in before.values())
         kept, meta = msgspec.structs.replace(memory, holds=holds), ObjectMeta(name=HOLDS, namespace=HOME)
         self.state.apply(Put(MemoryObject(meta, data={CONTENT: str(kept)})))
+
+    def _leaves_room(self, before: WaitingHold) -> bool:
+        """Whether somebody who had its turn before may have what was held until now. As the scheduler does, it
+        is decided again until no hold moves any more."""
+        now, group = self._held.get(before.group), self._known.get(before.group)
+        if group is None or (now is not None and now.begins == before.begins):
+            return False
+        waiting = self._standing.get(group)
+        return waiting is None or any(kin.first.turn < waiting.waiter.turn for kin in self._kins.values())
 
     def _losses(self, plan: Plan) -> list[LostMembers]:
         """Who is told to leave."""
