@@ -359,8 +359,8 @@ class WholeGroups:
         self.state.apply(Put(MemoryObject(meta, data={CONTENT: str(kept)})))
 
     def _leaves_room(self, before: WaitingHold) -> bool:
-        """Whether somebody who had its turn before may have what was held until now. As the scheduler does, it
-        is decided again until no hold moves any more."""
+        """Whether somebody who had its turn before may have what was held until now. Then it is decided again
+        until no hold moves any more, as the scheduler does."""
         now, group = self._held.get(before.group), self._known.get(before.group)
         if group is None or (now is not None and now.begins == before.begins):
             return False
