@@ -246,6 +246,35 @@ def test_who_follows_a_hold_that_is_due_keeps_its_place() -> None:
     assert holds(then)["wide"][0] == after_noon(180)
 
 
+def test_who_begins_later_has_other_nodes_at_the_same_time() -> None:
+    """At noon plus 14 minutes `n1` is free, but from half past on it was to be `after`'s, and `long` stays for
+    longer. By then `n2` is free too."""
+    waiting = [*waits("long", minutes=30, since=-30), *waits("after", minutes=20, since=-20)]
+    policy: Obj = {"holds": {"depth": 2}}
+    early = runs("r1", "n1", until=30)
+    plan = decided([*NODES, early, runs("r2", "n2", until=20), *waiting], policy)
+    assert holds(plan) == {"long": (after_noon(20), ["n2"]), "after": (after_noon(30), ["n1"])}
+    world = [*NODES, runs("r2", "n2", until=20), *waiting, remembered(plan["planned"])]
+    then = decided(world, policy, after_noon(14))
+    assert seated(then) == ["long"]
+    assert holds(then) == {"after": (after_noon(20), ["n2"])}
+
+
+def test_who_would_rather_be_in_some_domain_keeps_its_nodes() -> None:
+    """The same, but `after` prefers a rack, which other nodes may not be."""
+    (after,) = waits("after", minutes=20, since=-20)
+    marks = {"maitred.dev/group": "after", "maitred.dev/topology-preferred": "rack"}
+    after["metadata"]["annotations"] = marks
+    waiting = [*waits("long", minutes=30, since=-30), after]
+    policy: Obj = {"holds": {"depth": 2}, "topology": {"levels": [{"name": "rack", "key": "rack"}]}}
+    racks = [b.node(name, cpu=4, labels={"rack": name}) for name in ("n1", "n2")]
+    early = runs("r1", "n1", until=30)
+    plan = decided([*racks, early, runs("r2", "n2", until=20), *waiting], policy)
+    assert holds(plan) == {"long": (after_noon(20), ["n2"]), "after": (after_noon(30), ["n1"])}
+    world = [*racks, runs("r2", "n2", until=20), *waiting, remembered(plan["planned"])]
+    assert seated(decided(world, policy, after_noon(14))) == ["after"]
+
+
 def test_a_pod_that_has_passed_its_end_gets_a_minute_to_leave() -> None:
     world = [*two_nodes(), *waits("big", minutes=60)]
     known = remembered(decided(world, ONE)["planned"])
