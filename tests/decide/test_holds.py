@@ -247,7 +247,7 @@ def test_who_follows_a_hold_that_is_due_keeps_its_place() -> None:
 
 
 def test_who_begins_later_has_other_nodes_at_the_same_time() -> None:
-    """At noon plus 14 minutes `n1` is free, but from half past on it was to be `after`'s, and `long` stays for
+    """14 minutes after noon `n1` is free, but from half past on it was to be `after`'s, and `long` stays for
     longer. By then `n2` is free too."""
     waiting = [*waits("long", minutes=30, since=-30), *waits("after", minutes=20, since=-20)]
     policy: Obj = {"holds": {"depth": 2}}
