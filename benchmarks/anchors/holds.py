@@ -1,9 +1,9 @@
 """`python -m benchmarks.anchors.holds [DATA_FOLDER]`: what holds do for large gangs on a real trace.
 
-The jobs of ITP on the topology of Lingjun, anywhere and each under one switch, with whole groups. Every job
-runs as long as in the trace; what differs is what is known of that: nothing, limits of 1 to 10 times what the
-job needs, or exact limits. The table is written as in docs/benchmarks.md. `--save` names a file that keeps
-runs, so that they are not done again.
+The jobs of ITP on the topology of Lingjun, anywhere and each under one switch, and those of Philly in small
+racks, with whole groups. Every job runs as long as in the trace; what differs is what is known of that:
+nothing, limits of 1 to 10 times what the job needs, or exact limits. The table is written as in
+docs/benchmarks.md. `--save` names a file that keeps runs, so that they are not done again.
 """
 
 import argparse
@@ -25,16 +25,18 @@ from maitred.simulate.run import simulate
 from maitred.simulate.scenario import prepare, read_scenario
 from maitred.simulate.scenario.document import LimitRange, Scenario
 
-SCENARIOS = ("itp-on-lingjun", "itp-in-racks", "itp-many-workers")
+SCENARIOS = ("itp-on-lingjun", "itp-in-racks", "itp-many-workers", "philly-in-racks")
 LIMITS: Mapping[str, LimitRange | None] = {
     "none": None,
     "long": LimitRange(1, 10),
     "exact": LimitRange(1, 1),
 }
-POLICIES: Mapping[str, Policy] = {
-    "whole-groups": Policy(),
-    "holds": Policy(holds=Holds(depth=4, after="6h", idle=2000.0)),
+HOLDS: Mapping[str, Holds] = {
+    "none": Holds(depth=4, after="20h", idle=5000.0),
+    "long": Holds(depth=1),
+    "exact": Holds(depth=1),
 }
+"""By what is known of ends."""
 LARGE = 8
 """Devices that a job fits on one node with."""
 HOUR = 3600
@@ -51,6 +53,8 @@ class Outcome(msgspec.Struct, frozen=True):
 
     case: Case
     mean: float
+    by_device: float
+    """The mean where a job counts as often as it has devices."""
     by_size: dict[str, tuple[float, float]]
     """Mean and 99th percentile."""
     makespan: float
@@ -60,10 +64,12 @@ class Outcome(msgspec.Struct, frozen=True):
 def main() -> int:
     args = arguments().parse_args()
     cases = [
-        Case(scenario, limits, policy)
+        case
         for scenario in args.scenarios.split(",")
-        for policy in POLICIES
-        for limits in (args.limits.split(",") if policy == "holds" else ["none"])
+        for case in (
+            Case(scenario, "none", "whole-groups"),
+            *(Case(scenario, limits, "holds") for limits in args.limits.split(",")),
+        )
     ]
     outcomes = gather(cases, args.folder, args.jobs, args.save)
     print("\n".join(table(outcomes)), machine(), sep="\n\n")
@@ -106,16 +112,20 @@ def play(what: tuple[Case, Path]) -> Outcome:
     (case, folder), begun = what, time.process_time()
     told = with_limits(scenario(case.scenario), LIMITS[case.limits])
     files = {name: (folder / name).read_bytes() for name in told.files()}
-    run = simulate(prepare(told, case.scenario, files, 1), case.policy, POLICIES[case.policy], 1)
+    policy = Policy(holds=HOLDS[case.limits]) if case.policy == "holds" else Policy()
+    run = simulate(prepare(told, case.scenario, files, 1), case.policy, policy, 1)
     sizes = {"1": (0, 1), "2-8": (2, LARGE), "9+": (LARGE + 1, sys.maxsize)}
     waits = {
         size: [one.waited / HOUR for one in run.outcomes if least <= one.devices <= most]
         for size, (least, most) in sizes.items()
     }
     everybody = [one.waited / HOUR for one in run.outcomes]
+    devices = sum(one.devices for one in run.outcomes)
+    waited = sum(one.waited / HOUR * one.devices for one in run.outcomes)
     return Outcome(
         case,
         mean(everybody),
+        waited / max(1, devices),
         {size: (mean(own), percentile(own)) for size, own in waits.items()},
         run.makespan / HOUR,
         time.process_time() - begun,
@@ -145,12 +155,13 @@ def percentile(values: Sequence[float]) -> float:
 
 
 def table(outcomes: Iterable[Outcome]) -> Iterable[str]:
-    columns = ("Mean wait", "1 GPU", "2 to 8 GPUs", "More", "99 %, more", "Makespan")
+    columns = ("Mean wait", "of a device", "1 GPU", "2 to 8 GPUs", "More", "99 %, more", "Makespan")
     yield f"| Scenario | Policy | Limits | {' | '.join(columns)} |"
     yield f"| --- | --- | --- |{' --: |' * len(columns)}"
     for one in outcomes:
-        figures = [one.mean, *(one.by_size[size][0] for size in ("1", "2-8", "9+")), one.by_size["9+"][1]]
-        cells = [*(f"{figure:.1f} h" for figure in figures), f"{one.makespan / 24:.1f} d"]
+        means = [one.mean, one.by_device, *(one.by_size[size][0] for size in ("1", "2-8", "9+"))]
+        cells = [f"{figure:.2f} h" for figure in means]
+        cells += [f"{one.by_size['9+'][1]:.1f} h", f"{one.makespan / 24:.1f} d"]
         yield f"| {one.case.scenario} | {one.case.policy} | {one.case.limits} | {' | '.join(cells)} |"
 
 

@@ -14,9 +14,12 @@ from benchmarks.anchors.holds import (
 
 def test_the_table_has_a_row_for_each_run() -> None:
     by_size = {"1": (0.5, 1.0), "2-8": (1.0, 2.0), "9+": (5.0, 25.44)}
-    header, _, row = table([Outcome(Case("itp-in-racks", "long", "holds"), 1.04, by_size, 417.6, 1.0)])
+    header, _, row = table([Outcome(Case("itp-in-racks", "long", "holds"), 1.04, 3.1, by_size, 417.6, 1.0)])
     assert header.startswith("| Scenario | Policy | Limits | Mean wait |")
-    assert row == "| itp-in-racks | holds | long | 1.0 h | 0.5 h | 1.0 h | 5.0 h | 25.4 h | 17.4 d |"
+    assert (
+        row
+        == "| itp-in-racks | holds | long | 1.04 h | 3.10 h | 0.50 h | 1.00 h | 5.00 h | 25.4 h | 17.4 d |"
+    )
 
 
 def test_a_percentile_is_the_wait_of_a_job() -> None:
