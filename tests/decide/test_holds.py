@@ -370,6 +370,24 @@ def test_idle_devices_are_counted_and_the_hold_ends() -> None:
     assert again["planned"]["holds"][0]["made"] == after_noon(150)
 
 
+def test_a_hold_does_not_stay_where_nobody_leaves() -> None:
+    """Nothing stands idle for it there, so the hold would never end; others have begun elsewhere."""
+    world = [*GPUS, devices("r0", "n0", 4), devices("r1", "n1", 4)]
+    world.append(b.pod("big", gpu=4, created=after_noon(-40)))
+    world[3]["status"]["startTime"] = after_noon(-90)
+    first = decided(world, AGED)
+    assert holds(first) == {"big": (None, ["n0"])}
+    assert first["wakeAt"] == after_noon(30)
+    world[3]["status"]["startTime"] = after_noon(20)
+    known = remembered(first["planned"])
+    assert decided([*world, known], AGED, after_noon(29))["planned"] is None
+    moved = decided([*world, known], AGED, after_noon(30))
+    assert holds(moved) == {"big": (None, ["n1"])}
+    (hold,) = moved["planned"]["holds"]
+    assert (hold["made"], hold["at"], hold["idle"]) == (after_noon(0), after_noon(30), 0.0)
+    assert moved["wakeAt"] == after_noon(60)
+
+
 def test_who_restarts_for_ever_is_not_waited_for() -> None:
     """Beside the Deployment there is no room for the group, however long it waits."""
     service = devices("web", "n0", 1, owner="ReplicaSet/web")
@@ -423,6 +441,15 @@ def test_verify_sees_what_is_wrong_with_a_hold(change: Obj, problem: str) -> Non
     plan = decide(world, ONE)
     plan["planned"]["holds"][0].update(change)
     assert any(problem in found for found in judged(world, plan, ONE))
+
+
+def test_verify_sees_a_hold_that_stays_where_nobody_leaves() -> None:
+    world = [*GPUS, devices("r0", "n0", 4), devices("r1", "n1", 4)]
+    world.append(b.pod("big", gpu=4, created=after_noon(-40)))
+    known = decided(world, AGED)["planned"]
+    later, problem = [*world, remembered(known)], "has a hold where nobody has left for too long"
+    plan = decided(later, AGED, after_noon(29))
+    assert problem in judged(later, plan, AGED, after_noon(30))
 
 
 def test_verify_sees_holds_that_are_too_many_or_later_for_no_cause() -> None:

@@ -223,7 +223,7 @@ class WaitingHolds:
         if not self._may_have_one(trial, view, ask):
             return None
         self._looked_at += 1
-        before, tenure_from = self.remembered(view), partial(self._tenure, view)
+        before, tenure_from = self.idle.freed(self.remembered(view)), partial(self._tenure, view)
         place = None if decided else self._as_before(before, ask, tenure_from)
         if place is None:
             place = self._earliest(ask, tenure_from, before, decided)
@@ -390,8 +390,8 @@ class WaitingHolds:
         if not self.are_on:
             return None
         begins = (one.place.tenure.begin for one in self.planned if one.basis == "limits")
-        spent = map(self.idle.spent_at, self._to_be_remembered.holds)
-        return min((*begins, *self._due, *(one for one in spent if one is not None)), default=None)
+        over = map(self.idle.over_at, self._to_be_remembered.holds)
+        return min((*begins, *self._due, *(one for one in over if one is not None)), default=None)
 
 
 def words_of(policy: Policy) -> str:
