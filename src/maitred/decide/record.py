@@ -476,8 +476,10 @@ class CycleRecord:
     def _branches(self, group: TriedGroup) -> tuple[QueueBranch, ...]:
         if group.branches is None:
             use = self.grounds.pristine.queues
-            asks = None if use is None else asked(use, group.ask, self.context.policy)
-            group.branches = () if use is None or asks is None else branches_of(use, *asks, no_share)
+            if use is None:
+                group.branches = ()
+            else:
+                group.branches = branches_of(use, asked(use, group.ask, self.context.policy), no_share)
         return group.branches
 
     def is_explained(self, group: TriedGroup) -> bool:

@@ -69,10 +69,16 @@ def is_limited(trial: Trial, ask: Ask, waiver: Waiver = FULL_RULES) -> bool:
 
 def choices(use: QueueUse, ask: Ask, policy: Policy) -> Iterator[ModelChoice]:
     """The models that the group may use now, the one that it should use first, first."""
-    for choice in models_for(use, ask, policy):
-        most = _admitted(use, ask, choice.model)
-        if most >= max(1, ask.need):
-            yield choice if most == len(ask.shapes) else choice._replace(ask=_first(ask, most))
+    for most, choice in use.answered(
+        ask.account, ("choices", ask.unnamed()), lambda: _found_choices(use, ask, policy)
+    ):
+        yield choice._replace(ask=ask if most == len(ask.shapes) else _first(ask, most))
+
+
+def _found_choices(use: QueueUse, ask: Ask, policy: Policy) -> list[tuple[int, ModelChoice]]:
+    """The same for all who ask for the same, with how many members are admitted."""
+    found = ((_admitted(use, ask, choice.model), choice) for choice in models_for(use, ask, policy))
+    return [(most, choice) for most, choice in found if most >= max(1, ask.need)]
 
 
 def within_limits(use: QueueUse, ask: Ask, found: Assignment) -> Assignment | None:
@@ -167,15 +173,19 @@ def amounts_asked(use: QueueUse, ask: Ask, policy: Policy) -> list[Ints]:
     return [_least_amounts(use, ask, choice.model, need) for choice in models_for(use, ask, policy)]
 
 
-def narrowed(use: QueueUse, ask: Ask, policy: Policy) -> Iterator[tuple[Ask, Ints]]:
-    """The group on devices of one model after the other, and what it would use of them. Where no limit is in
-    the way, limits are left out: pods that leave cannot make them matter. Where it may be on any model they
-    stay, because they are known to hold only once seats are found."""
+def narrowed(
+    use: QueueUse, ask: Ask, policy: Policy, worthwhile: Callable[[Ints], bool] = lambda amounts: True
+) -> Iterator[tuple[Ask, Ints]]:
+    """The group on devices of one model after the other, and what it would use of them, if that much is
+    `worthwhile`. Where no limit is in the way, limits are left out: pods that leave cannot make them matter.
+    Where it may be on any model they stay, because they are known to hold only once seats are found."""
     need = max(1, ask.need)
     for choice in models_for(use, ask, policy):
+        amounts = _least_amounts(use, ask, choice.model, need)
+        if not worthwhile(amounts):
+            continue
         if first_overspend(use, ask.account, least_rates(use, ask, choice.model, need)) is not None:
             continue  # who leaves for it frees no money
-        amounts = _least_amounts(use, ask, choice.model, need)
         free = choice.model is not None and first_excess(use, ask, amounts) is None
         account, closed = NO_ACCOUNT if free else ask.account, ask.closed
         if choice.nodes is not None:

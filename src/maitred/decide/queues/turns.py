@@ -9,6 +9,7 @@ import heapq
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any, NamedTuple
 
 from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.nodes import Ints
@@ -25,35 +26,41 @@ OUTSIDE = QueueBranch(-1, False, 0.0)
 """What is in no queue, beside the queues at the top."""
 
 
-@dataclass(eq=False, slots=True)
+Key = tuple[Any, ...]
+"""A turn as it compares with those of other queues at a level: as `Turn.at`, in parts that are made once."""
+
+
+class Asked(NamedTuple):
+    """What somebody asks for, as far as it matters for the order of queues."""
+
+    account: int
+    amounts: tuple[Ints, ...] = ()
+    """What it would use on devices of each model."""
+    key: bytes = b""
+    """The amounts, to compare them."""
+
+
 class Waiter:
     """Somebody whose turn is to come, as queues stand by now."""
 
-    turn: Turn
-    account: int
-    amounts: list[Ints]
-    """What it would use on devices of each model."""
-    version: int = -1
-    """At which version of the queue at the top of its branch its turn is known: as long as that is the same,
-    nothing here has changed."""
-    asked: bytes = b""
-    """The amounts, to compare them."""
-    _at: dict[int, Turn] = field(default_factory=dict)
+    __slots__ = ("_after", "_between", "asked", "branches", "turn", "version")
 
-    def __post_init__(self) -> None:
-        self.asked = b"".join([one.tobytes() for one in self.amounts])
+    def __init__(self, turn: Turn, asked: Asked) -> None:
+        self.turn, self.asked = turn, asked
+        self.version = -1
+        """At which version of the queue at the top of its branch it is known how it stands: as long as that
+        is the same, nothing here has changed."""
+        self.branches: tuple[QueueBranch, ...] = ()
+        self._between, self._after = turn.around_share
 
-    def stands(self, branches: tuple[QueueBranch, ...]) -> None:
-        if branches != self.turn.branches:
-            self.turn = self.turn.standing(branches)
-            self._at.clear()
+    def at(self, level: int) -> Key:
+        _, borrows, share = self.branches[level]
+        unpaid = self.turn.scavenges
+        return unpaid, borrows and not unpaid, self._between, share, self._after
 
-    def at(self, level: int) -> Turn:
-        """Its turn as it compares with those of other queues at a level."""
-        found = self._at.get(level)
-        if found is None:
-            found = self._at[level] = self.turn.at(level)
-        return found
+    @property
+    def turn_now(self) -> Turn:
+        return self.turn if self.turn.branches == self.branches else self.turn.standing(self.branches)
 
 
 @dataclass(eq=False)
@@ -65,7 +72,7 @@ class WaitingQueue:
     """The queue at the top of its branch: what that uses changes with all that its turns go by."""
     turns: list[Turn] = field(default_factory=list)
     below: dict[int, "WaitingQueue"] = field(default_factory=dict)
-    firsts: list[tuple[Turn, int, int]] = field(default_factory=list)
+    firsts: list[tuple[Key, int, int]] = field(default_factory=list)
     """The first turn of each queue below as it was looked at last, the number of the queue, its version."""
     changed: set[int] = field(default_factory=set)
     """Queues below that have another first turn by now."""
@@ -105,7 +112,7 @@ class QueueAgenda:
             return None
         heapq.heappop(path[-1].turns)
         self._changed_on(path)
-        return first.turn
+        return first.turn_now
 
     def _enter(self, turn: Turn, use: QueueUse) -> None:
         place, path, chain = self._top, list[WaitingQueue](), self._branches.enter(turn, use)
@@ -177,26 +184,24 @@ class BranchTable:
 
     def enter(self, turn: Turn, use: QueueUse) -> tuple[int, ...]:
         """Somebody, with what is asked for now. Returns the queue and those above, from the top down."""
-        account, amounts = asked(use, self._ask_of(turn), self._policy)
-        chain = _chain(account, use)
-        self._waiters[turn.number, turn.part] = Waiter(turn, account, amounts)
-        return chain
+        known = asked(use, self._ask_of(turn), self._policy)
+        self._waiters[turn.number, turn.part] = Waiter(turn, known)
+        return _chain(known.account, use)
 
     def of(self, turn: Turn, use: QueueUse, version: int) -> Waiter:
         """`version` is that of the queue at the top of its branch."""
         waiter = self._waiters[turn.number, turn.part]
         if waiter.version != version:
             waiter.version = version
-            waiter.stands(self._branches_of(use, waiter, version))
+            waiter.branches = self._branches_of(use, waiter.asked, version)
         return waiter
 
-    def _branches_of(self, use: QueueUse, waiter: Waiter, version: int) -> tuple[QueueBranch, ...]:
+    def _branches_of(self, use: QueueUse, asked: Asked, version: int) -> tuple[QueueBranch, ...]:
         """Many who wait in one queue ask for the same."""
-        key = waiter.account, waiter.asked
+        key = asked.account, asked.key
         known = self._known.get(key)
         if known is None or known[0] != version:
-            found = branches_of(use, waiter.account, waiter.amounts, self._share_of(use))
-            known = self._known[key] = version, found
+            known = self._known[key] = version, branches_of(use, asked, self._share_of(use))
         return known[1]
 
     def _share_of(self, use: QueueUse) -> Callable[[int], float]:
@@ -226,20 +231,28 @@ def no_share(queue: int) -> float:
     return 0.0
 
 
-def asked(use: QueueUse, ask: Ask | None, policy: Policy) -> tuple[int, list[Ints]]:
-    """The account of a group, and what it would use on devices of each model."""
-    if ask is None or ask.account == NO_ACCOUNT or not ask.shapes:
-        return NO_ACCOUNT if ask is None else ask.account, []
-    return ask.account, amounts_asked(use, ask, policy)
+NOBODY = Asked(NO_ACCOUNT)
 
 
-def branches_of(
-    use: QueueUse, account: int, amounts: list[Ints], share_of: Callable[[int], float]
-) -> tuple[QueueBranch, ...]:
+def asked(use: QueueUse, ask: Ask | None, policy: Policy) -> Asked:
+    if ask is None or ask.account == NO_ACCOUNT:
+        return NOBODY
+    if not ask.shapes:
+        return Asked(ask.account)
+    return use.answered(ask.account, ("asked", ask.unnamed()), lambda: _asked(use, ask, policy))
+
+
+def _asked(use: QueueUse, ask: Ask, policy: Policy) -> Asked:
+    amounts = tuple(amounts_asked(use, ask, policy))
+    return Asked(ask.account, amounts, b"".join([one.tobytes() for one in amounts]))
+
+
+def branches_of(use: QueueUse, asked: Asked, share_of: Callable[[int], float]) -> tuple[QueueBranch, ...]:
     """Its queue and those above, from the top down: on devices of the model with which they are least beyond
     their guarantees."""
+    account = asked.account
     if account == NO_ACCOUNT:
         return (OUTSIDE,)
     chain = use.book.tree.chain[use.book.accounts[account].queue]
-    borrows = min((use.borrows(account, more) for more in amounts), default=(False,) * len(chain))
+    borrows = min((use.borrows(account, more) for more in asked.amounts), default=(False,) * len(chain))
     return tuple([QueueBranch(queue, b, share_of(queue)) for queue, b in zip(chain, borrows, strict=True)])
