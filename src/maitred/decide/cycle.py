@@ -114,7 +114,8 @@ class _Cycle:
         self._replace_slow_members()
         ranks = RankOrder(self.record.snapshot.nodes, self.context)
         for group in self.record.groups:
-            group.sit_in_rank_order(ranks)
+            if group.seated or group.promised:
+                group.sit_in_rank_order(ranks)
 
     def _standing_holds(self) -> dict[int, list[TriedGroup]]:
         """Groups that have holds, by rank. With queues whoever has the smaller share goes first."""

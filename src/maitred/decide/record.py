@@ -356,7 +356,7 @@ class CycleRecord:
         return as_healed(view, (), self.healing.had.get(view.group.key))
 
     def _new(self, view: GroupView) -> TriedGroup:
-        avoided = self.healing.avoided.get(view.group.key, frozenset())
+        avoided = self.healing.avoided.get(view.group.key, NOT_CLOSED)
         screening = screen(view, self.snapshot, self.context, self.now)
         return TriedGroup.of(view, screening, avoided, self._closed_to(view, screening))
 
@@ -380,6 +380,8 @@ class CycleRecord:
         """What is reserved for others; and the spares, but for groups that are healed, and for those to which
         they are lent."""
         policy, reserved = self.context.policy, self._reserved_from(view)
+        if not self.spares:
+            return reserved
         lent = preempts(policy) and screening.rank.priority < policy.healing.spares.below
         return reserved if lent or view.group.key in self.healing.healed else self.spares | reserved
 

@@ -238,9 +238,10 @@ class Verdicts:
         blockers = self._with_plan(group, blockers)
         if verdict == "Waiting" and group.ask.scavenges:
             blockers = with_scavenging(blockers, record.snapshot, record.context.policy, group.too_dear)
-        return msgspec.structs.replace(
-            bare, verdict=verdict, blockers=self._with_times(view, verdict, blockers)
-        )
+        blockers = self._with_times(view, verdict, blockers)
+        if not blockers and verdict == bare.verdict:
+            return bare
+        return msgspec.structs.replace(bare, verdict=verdict, blockers=blockers)
 
     def _with_times(
         self, view: GroupView, verdict: Verdict, blockers: tuple[Blocker, ...]

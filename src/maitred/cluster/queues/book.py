@@ -30,6 +30,7 @@ from maitred.model.runtime import NO_TERMS, RunTerms, Runtime, limit_of
 from maitred.model.selector import matches, selector_of
 
 T = TypeVar("T")
+Views = tuple[GroupView, ...]
 NO_QUEUE = -1
 RENEWED_EVERY = 3_600_000
 """In milliseconds: a group of which nobody says how long it runs pays for an hour, and then for the next."""
@@ -269,11 +270,12 @@ class QueueBook:
 
     def may_use(self, queue: int, namespace: str) -> bool:
         """Whether groups of a namespace may use a queue, and all queues above it."""
+        if not self.tree.selectors[queue]:
+            return True
         known = self._may_use.get((queue, namespace))
         if known is None:
             labels = self.snapshot.namespace_labels(namespace)
-            selectors = (self.tree.queues[one].namespaces for one in self.tree.chain[queue])
-            known = all(one is None or matches(selector_of(one), labels) for one in selectors)
+            known = all(matches(selector, labels) for selector in self.tree.selectors[queue])
             self._may_use[queue, namespace] = known
         return known
 
@@ -427,6 +429,11 @@ class QueueBook:
             ]
         return self._not_lent[chain]
 
+    def is_beyond(self, queue: int, asked: Ints) -> bool:
+        """Whether some of so much, by kind, is of a kind of which a queue is guaranteed nothing."""
+        of_kinds = asked.tolist()
+        return any([of_kinds[place] for place in self._guarantees[queue][1]])
+
     def within_guarantee(self, queue: int, used: Ints) -> bool:
         """Whether so much, by kind, is no more than a queue is guaranteed."""
         of_kinds, (guarantees, unguaranteed) = used.tolist(), self._guarantees[queue]
@@ -500,22 +507,36 @@ def in_queues(snapshot: Snapshot, policy: Policy, scheduler: str | None) -> Snap
     book = snapshot.book
     if book is None or not book.is_about(snapshot, policy, scheduler):
         book = QueueBook(snapshot, policy, scheduler)
-    number_of = book.account_of
-
-    def entered(views: tuple[GroupView, ...]) -> tuple[GroupView, ...]:
-        accounts = list(map(number_of, views))
-        scavenge = [book.accounts[number].scavenges for number in accounts]
-        rows = list(zip(views, accounts, scavenge, strict=True))
-        if all((one.account, one.scavenges) == (number, free) for one, number, free in rows):
-            return views
-        return tuple([one.on_account(number, free) for one, number, free in rows])
-
+    kept: EnteredViews = snapshot.nodes.derived_with(policy, "entered views", EnteredViews)
+    views = (snapshot.groups, snapshot.awaited, snapshot.hurt, snapshot.leaving, snapshot.away)
+    groups, awaited, hurt, leaving, away = kept.entered(book, views)
     return replace(
-        snapshot,
-        book=book,
-        groups=entered(snapshot.groups),
-        awaited=entered(snapshot.awaited),
-        hurt=entered(snapshot.hurt),
-        leaving=entered(snapshot.leaving),
-        away=entered(snapshot.away),
+        snapshot, book=book, groups=groups, awaited=awaited, hurt=hurt, leaving=leaving, away=away
     )
+
+
+class EnteredViews:
+    """Groups on their accounts. Most are the same in one cycle after the other, so they are kept from each for
+    the next."""
+
+    def __init__(self) -> None:
+        self._known = dict[int, tuple[GroupView, GroupView]]()
+        """By the identity of a group as the snapshot has it: that, and the same on its account."""
+
+    def entered(self, book: QueueBook, views: Iterable[Views]) -> list[Views]:
+        before, now = self._known, dict[int, tuple[GroupView, GroupView]]()
+
+        def on_account(view: GroupView) -> GroupView:
+            number = book.account_of(view)
+            free = book.accounts[number].scavenges
+            if view.is_on(number, free):
+                return view
+            known = before.get(id(view))
+            if known is None or known[0] is not view or not known[1].is_on(number, free):
+                known = view, view.on_account(number, free)
+            now[id(view)] = known
+            return known[1]
+
+        found = [tuple(map(on_account, some)) for some in views]
+        self._known = now or before  # where nobody was entered, all were before
+        return found

@@ -69,9 +69,7 @@ def is_limited(trial: Trial, ask: Ask, waiver: Waiver = FULL_RULES) -> bool:
 
 def choices(use: QueueUse, ask: Ask, policy: Policy) -> Iterator[ModelChoice]:
     """The models that the group may use now, the one that it should use first, first."""
-    for most, choice in use.answered(
-        ask.account, ("choices", ask.unnamed()), lambda: _found_choices(use, ask, policy)
-    ):
+    for most, choice in use.answered(ask.account, ask.unnamed(), lambda: _found_choices(use, ask, policy)):
         yield choice._replace(ask=ask if most == len(ask.shapes) else _first(ask, most))
 
 
@@ -165,6 +163,11 @@ def as_scavenger(trial: Trial, ask: Ask, policy: Policy) -> tuple[Ask, Overspend
         return None
     unpaid = replace(ask, account=use.book.scavenging(ask.account), scavenges=True)
     return unpaid, first_overspend(use, ask.account, rates[0])
+
+
+def shares_claims(use: QueueUse, ask: Ask) -> bool:
+    """Whether what it would use depends on who has the claims already that its members may share."""
+    return any(map(use.shared_by, ask.distinct))
 
 
 def amounts_asked(use: QueueUse, ask: Ask, policy: Policy) -> list[Ints]:
@@ -311,7 +314,7 @@ def _excess_of(use: QueueUse, ask: Ask, model: int | None, count: int) -> Excess
 def _least_amounts(use: QueueUse, ask: Ask, model: int | None, count: int) -> Ints:
     """What so many members use at least of every kind. Where they may be on any model it counts as if their
     nodes said none: for limits that speak of all models."""
-    if any(map(use.shared_by, ask.distinct)):
+    if shares_claims(use, ask):
         return _amounts_of_least(use, ask, model, count)
     shapes = ask.shapes if len(ask.distinct) > 1 else ask.distinct
     key = ("least", shapes, model, min(count, len(ask.shapes)))
@@ -363,7 +366,7 @@ def first_excess(use: QueueUse, ask: Ask, amounts: Ints, on_models: bool = True)
     override lifts it past the first two. What others do not lend is theirs."""
     return use.answered(
         ask.account,
-        (ask.lifted, on_models, amounts.tobytes()),
+        (ask.account, ask.lifted, on_models, amounts.tobytes()),
         lambda: next(_excesses(use, ask, amounts, on_models), None),
     )
 

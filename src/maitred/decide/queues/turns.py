@@ -6,10 +6,10 @@ to leave for the other: whoever goes first there would not have to leave again.
 """
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.nodes import Ints
@@ -17,8 +17,8 @@ from maitred.cluster.queues.tree import TOP
 from maitred.cluster.queues.use import QueueUse
 from maitred.cluster.trial import Trial
 from maitred.decide.agenda import QueueBranch, Turn
-from maitred.decide.ask import Ask
-from maitred.decide.queues.admission import amounts_asked
+from maitred.decide.ask import AnyAsk, Ask
+from maitred.decide.queues.admission import amounts_asked, shares_claims
 from maitred.decide.queues.past_use import PastUse
 from maitred.model.policy import Policy, order_rules
 
@@ -30,14 +30,17 @@ Key = tuple[Any, ...]
 """A turn as it compares with those of other queues at a level: as `Turn.at`, in parts that are made once."""
 
 
-class Asked(NamedTuple):
-    """What somebody asks for, as far as it matters for the order of queues."""
+@dataclass(eq=False, slots=True)
+class Asked:
+    """What is asked for on an account, as far as it matters for the order of queues: many who wait in one
+    queue ask for the same."""
 
     account: int
-    amounts: tuple[Ints, ...] = ()
+    amounts: Sequence[Ints] = ()
     """What it would use on devices of each model."""
-    key: bytes = b""
-    """The amounts, to compare them."""
+    version: int = -1
+    """At which version of the queue at the top of the branch it was worked out how that stands."""
+    branches: tuple[QueueBranch, ...] = ()
 
 
 class Waiter:
@@ -72,8 +75,9 @@ class WaitingQueue:
     """The queue at the top of its branch: what that uses changes with all that its turns go by."""
     turns: list[Turn] = field(default_factory=list)
     below: dict[int, "WaitingQueue"] = field(default_factory=dict)
-    firsts: list[tuple[Key, int, int]] = field(default_factory=list)
-    """The first turn of each queue below as it was looked at last, the number of the queue, its version."""
+    firsts: list[tuple[Key, int, int, int]] = field(default_factory=list)
+    """The first turn of each queue below as it was looked at last, the number of the queue, its version, and
+    at which version of its branch it was looked at."""
     changed: set[int] = field(default_factory=set)
     """Queues below that have another first turn by now."""
     version: int = 0
@@ -145,25 +149,34 @@ class QueueAgenda:
             self._look_at(place, queue, level, use, version)
         place.changed.clear()
         while place.firsts:
-            known, queue, looked = place.firsts[0]
+            known, queue, looked, seen = place.firsts[0]
             below = place.below[queue]
             if looked != below.version:
                 heapq.heappop(place.firsts)
                 continue
-            path, first = self._first(below, level + 1, use, self._within(place, below, use, version))
+            within = self._within(place, below, use, version)
+            path, first = self._first(below, level + 1, use, within)
             assert first is not None, "a queue in which nobody waits is not looked at"
+            if seen == within:
+                return [below, *path], first
             now = first.at(level)
             if now <= known or len(place.firsts) == 1 or now <= min(place.firsts[1:3])[0]:
                 return [below, *path], first
-            heapq.heapreplace(place.firsts, (now, queue, looked))
+            heapq.heapreplace(place.firsts, (now, queue, looked, within))
         return [], None
 
     def _look_at(self, place: WaitingQueue, queue: int, level: int, use: QueueUse, version: int) -> None:
         below = place.below[queue]
         below.version += 1
-        _, first = self._first(below, level + 1, use, self._within(place, below, use, version))
-        if first is not None:
-            heapq.heappush(place.firsts, (first.at(level), queue, below.version))
+        within, firsts = self._within(place, below, use, version), place.firsts
+        _, first = self._first(below, level + 1, use, within)
+        if first is None:
+            return
+        entry = (first.at(level), queue, below.version, within)
+        if firsts and firsts[0][1] == queue:
+            heapq.heapreplace(firsts, entry)  # what was known of it is no more true
+        else:
+            heapq.heappush(firsts, entry)
 
     def _within(self, place: WaitingQueue, below: WaitingQueue, use: QueueUse, version: int) -> int:
         """The version of the branch that leads from a queue to one below it."""
@@ -179,14 +192,24 @@ class BranchTable:
         """By number and part."""
         self._shares = dict[int, tuple[int, float]]()
         """By queue, and at which version of it."""
-        self._known = dict[tuple[int, bytes], tuple[int, tuple[QueueBranch, ...]]]()
-        """By account and what is asked, and at which version of the queue at the top."""
+        self._asked = dict[AnyAsk, Asked]()
 
     def enter(self, turn: Turn, use: QueueUse) -> tuple[int, ...]:
         """Somebody, with what is asked for now. Returns the queue and those above, from the top down."""
-        known = asked(use, self._ask_of(turn), self._policy)
+        known = self._asked_for(use, self._ask_of(turn))
         self._waiters[turn.number, turn.part] = Waiter(turn, known)
         return _chain(known.account, use)
+
+    def _asked_for(self, use: QueueUse, ask: Ask | None) -> Asked:
+        if ask is None or not ask.shapes:
+            return asked(use, ask, self._policy)
+        key = ask.unnamed()
+        known = self._asked.get(key)
+        if known is None:
+            known = asked(use, ask, self._policy)
+            if not shares_claims(use, ask):
+                self._asked[key] = known
+        return known
 
     def of(self, turn: Turn, use: QueueUse, version: int) -> Waiter:
         """`version` is that of the queue at the top of its branch."""
@@ -197,12 +220,9 @@ class BranchTable:
         return waiter
 
     def _branches_of(self, use: QueueUse, asked: Asked, version: int) -> tuple[QueueBranch, ...]:
-        """Many who wait in one queue ask for the same."""
-        key = asked.account, asked.key
-        known = self._known.get(key)
-        if known is None or known[0] != version:
-            known = self._known[key] = version, branches_of(use, asked, self._share_of(use))
-        return known[1]
+        if asked.version != version:
+            asked.version, asked.branches = version, branches_of(use, asked, self._share_of(use))
+        return asked.branches
 
     def _share_of(self, use: QueueUse) -> Callable[[int], float]:
         if "fair-share" not in order_rules(self._policy.order):
@@ -231,20 +251,11 @@ def no_share(queue: int) -> float:
     return 0.0
 
 
-NOBODY = Asked(NO_ACCOUNT)
-
-
 def asked(use: QueueUse, ask: Ask | None, policy: Policy) -> Asked:
+    """Of a group; None for somebody in no queue."""
     if ask is None or ask.account == NO_ACCOUNT:
-        return NOBODY
-    if not ask.shapes:
-        return Asked(ask.account)
-    return use.answered(ask.account, ("asked", ask.unnamed()), lambda: _asked(use, ask, policy))
-
-
-def _asked(use: QueueUse, ask: Ask, policy: Policy) -> Asked:
-    amounts = tuple(amounts_asked(use, ask, policy))
-    return Asked(ask.account, amounts, b"".join([one.tobytes() for one in amounts]))
+        return Asked(NO_ACCOUNT)
+    return Asked(ask.account, amounts_asked(use, ask, policy) if ask.shapes else ())
 
 
 def branches_of(use: QueueUse, asked: Asked, share_of: Callable[[int], float]) -> tuple[QueueBranch, ...]:
