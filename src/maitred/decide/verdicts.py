@@ -259,8 +259,8 @@ class Verdicts:
         """What its seats alone say."""
         view = group.view
         rows = [member.node for member in view.running] + [row for _, row in group.seated]
-        levels = self.record.context.levels
-        domains = shared_domains(self.record.snapshot.nodes, levels, view.group.topology, rows)
+        nodes, levels = self.record.snapshot.nodes, self.record.context.levels
+        domains = shared_domains(nodes, levels, view.group.topology, rows) if rows else {}
         counts = (view.members, view.group.quorum, group.placed)
         if view.parts is not None:
             root = view.parts.root

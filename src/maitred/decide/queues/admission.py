@@ -75,7 +75,7 @@ def choices(use: QueueUse, ask: Ask, policy: Policy) -> Iterator[ModelChoice]:
 
 def _found_choices(use: QueueUse, ask: Ask, policy: Policy) -> list[tuple[int, ModelChoice]]:
     """The same for all who ask for the same, with how many members are admitted."""
-    found = ((_admitted(use, ask, choice.model), choice) for choice in models_for(use, ask, policy))
+    found = ((_admitted(use, ask, *wanted), wanted.choice) for wanted in _wanted(use, ask, policy))
     return [(most, choice) for most, choice in found if most >= max(1, ask.need)]
 
 
@@ -172,8 +172,26 @@ def shares_claims(use: QueueUse, ask: Ask) -> bool:
 
 def amounts_asked(use: QueueUse, ask: Ask, policy: Policy) -> list[Ints]:
     """What the least of it that counts would use of every kind, on devices of each model that it may use."""
-    need = max(1, ask.need)
-    return [_least_amounts(use, ask, choice.model, need) for choice in models_for(use, ask, policy)]
+    return [wanted.least for wanted in _wanted(use, ask, policy)]
+
+
+class Wanted(NamedTuple):
+    """Devices of one model that a group may use, and what the least of it that counts would use of every kind
+    there."""
+
+    choice: ModelChoice
+    least: Ints
+
+
+def _wanted(use: QueueUse, ask: Ask, policy: Policy) -> list[Wanted]:
+    """The preferred first; of the group only what it asks for is in it."""
+
+    def found() -> list[Wanted]:
+        need = max(1, ask.need)
+        choices = models_for(use, ask, policy)
+        return [Wanted(choice, _least_amounts(use, ask, choice.model, need)) for choice in choices]
+
+    return found() if shares_claims(use, ask) else use.derived(ask.unnamed(), found)
 
 
 def narrowed(
@@ -183,8 +201,7 @@ def narrowed(
     `worthwhile`. Where no limit is in the way, limits are left out: pods that leave cannot make them matter.
     Where it may be on any model they stay, because they are known to hold only once seats are found."""
     need = max(1, ask.need)
-    for choice in models_for(use, ask, policy):
-        amounts = _least_amounts(use, ask, choice.model, need)
+    for choice, amounts in _wanted(use, ask, policy):
         if not worthwhile(amounts):
             continue
         if first_overspend(use, ask.account, least_rates(use, ask, choice.model, need)) is not None:
@@ -276,13 +293,18 @@ def _preferred(use: QueueUse, ask: Ask, there: tuple[int, ...]) -> list[int]:
 # -- how many members ----------------------------------------------------------------------------------
 
 
-def _admitted(use: QueueUse, ask: Ask, model: int | None) -> int:
+def _admitted(use: QueueUse, ask: Ask, choice: ModelChoice, least: Ints) -> int:
     """How many of its members are admitted on devices of a model; as many as there may be, where it is not
     known yet which members they would be; 0 where those are too few."""
-    everyone, need = len(ask.shapes), max(1, ask.need)
+    everyone, need, model = len(ask.shapes), max(1, ask.need), choice.model
+
+    def excess_of(count: int) -> Excess | Overspend | None:
+        amounts = least if count == need else _least_amounts(use, ask, model, count)
+        return _excess_with(use, ask, model, count, amounts)
+
     if len(ask.distinct) > 1 or ask.intricate:
-        return everyone if _excess_of(use, ask, model, need) is None else 0
-    return _largest(everyone, need, lambda count: _excess_of(use, ask, model, count))
+        return everyone if excess_of(need) is None else 0
+    return _largest(everyone, need, excess_of)
 
 
 def _largest(most: int, least: int, excess_of: Callable[[int], Excess | Overspend | None]) -> int:
@@ -307,7 +329,14 @@ def _first(ask: Ask, count: int) -> Ask:
 
 def _excess_of(use: QueueUse, ask: Ask, model: int | None, count: int) -> Excess | Overspend | None:
     """The first limit or budget that is exceeded with so many members, whichever they are."""
-    excess = first_excess(use, ask, _least_amounts(use, ask, model, count), model is not None)
+    return _excess_with(use, ask, model, count, _least_amounts(use, ask, model, count))
+
+
+def _excess_with(
+    use: QueueUse, ask: Ask, model: int | None, count: int, amounts: Ints
+) -> Excess | Overspend | None:
+    """The same, if these use so much."""
+    excess = first_excess(use, ask, amounts, model is not None)
     return excess or first_overspend(use, ask.account, least_rates(use, ask, model, count))
 
 
