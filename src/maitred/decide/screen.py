@@ -8,8 +8,8 @@ from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.decide.context import Context
 from maitred.decide.levels import position_of
 from maitred.decide.queues.naming import queue_problems
-from maitred.model.meta import Lean
 from maitred.model.group import TOPOLOGY_REQUIRED, TopologyRequest, stated_priority
+from maitred.model.meta import Lean
 from maitred.model.plan import Blocker, Detail
 from maitred.model.priority import Rank, rank_of
 from maitred.model.timing import NOT_BEFORE

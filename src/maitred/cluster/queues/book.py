@@ -20,6 +20,7 @@ from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Codes, Ints, Mask, NodeView
 from maitred.cluster.queues.charges import Charges, Floats, named_claims
 from maitred.cluster.queues.claimed import ClaimCounter, DevicesByClaims, shared_needs
+from maitred.cluster.queues.entered import EnteredViews
 from maitred.cluster.queues.scavenging import Scavengers, scavengers_in
 from maitred.cluster.queues.tree import TOP, Bounds, QueueTree
 from maitred.cluster.snapshot import GroupView, Snapshot
@@ -30,7 +31,6 @@ from maitred.model.runtime import NO_TERMS, RunTerms, Runtime, limit_of
 from maitred.model.selector import matches, selector_of
 
 T = TypeVar("T")
-Views = tuple[GroupView, ...]
 NO_QUEUE = -1
 RENEWED_EVERY = 3_600_000
 """In milliseconds: a group of which nobody says how long it runs pays for an hour, and then for the next."""
@@ -431,8 +431,7 @@ class QueueBook:
 
     def is_beyond(self, queue: int, asked: Ints) -> bool:
         """Whether some of so much, by kind, is of a kind of which a queue is guaranteed nothing."""
-        of_kinds = asked.tolist()
-        return any([of_kinds[place] for place in self._guarantees[queue][1]])
+        return any(map(asked.tolist().__getitem__, self._guarantees[queue][1]))
 
     def within_guarantee(self, queue: int, used: Ints) -> bool:
         """Whether so much, by kind, is no more than a queue is guaranteed."""
@@ -504,39 +503,15 @@ def in_queues(snapshot: Snapshot, policy: Policy, scheduler: str | None) -> Snap
     """The same cluster with its book of queues; as it is, where the policy has none."""
     if not policy.queues:
         return snapshot if snapshot.book is None else replace(snapshot, book=None)
-    book = snapshot.book
-    if book is None or not book.is_about(snapshot, policy, scheduler):
-        book = QueueBook(snapshot, policy, scheduler)
+    last = snapshot.book
+    same = last is not None and last.is_about(snapshot, policy, scheduler)
+    book = last if last is not None and same else QueueBook(snapshot, policy, scheduler)
+
+    def account_of(view: GroupView) -> tuple[int, bool]:
+        number = book.account_of(view)
+        return number, book.accounts[number].scavenges
+
     kept: EnteredViews = snapshot.nodes.derived_with(policy, "entered views", EnteredViews)
     views = (snapshot.groups, snapshot.awaited, snapshot.hurt, snapshot.leaving, snapshot.away)
-    groups, awaited, hurt, leaving, away = kept.entered(book, views)
-    return replace(
-        snapshot, book=book, groups=groups, awaited=awaited, hurt=hurt, leaving=leaving, away=away
-    )
-
-
-class EnteredViews:
-    """Groups on their accounts. Most are the same in one cycle after the other, so they are kept from each for
-    the next."""
-
-    def __init__(self) -> None:
-        self._known = dict[int, tuple[GroupView, GroupView]]()
-        """By the identity of a group as the snapshot has it: that, and the same on its account."""
-
-    def entered(self, book: QueueBook, views: Iterable[Views]) -> list[Views]:
-        before, now = self._known, dict[int, tuple[GroupView, GroupView]]()
-
-        def on_account(view: GroupView) -> GroupView:
-            number = book.account_of(view)
-            free = book.accounts[number].scavenges
-            if view.is_on(number, free):
-                return view
-            known = before.get(id(view))
-            if known is None or known[0] is not view or not known[1].is_on(number, free):
-                known = view, view.on_account(number, free)
-            now[id(view)] = known
-            return known[1]
-
-        found = [tuple(map(on_account, some)) for some in views]
-        self._known = now or before  # where nobody was entered, all were before
-        return found
+    groups, awaited, hurt, leaving, away = kept.entered(account_of, views)
+    return replace(snapshot, book=book, groups=groups, awaited=awaited, hurt=hurt, leaving=leaving, away=away)
