@@ -10,6 +10,9 @@ from maitred.explain.why.answer import Comparison, Why, YieldAnswer
 from maitred.explain.why.comparing import compare
 from maitred.explain.why.tables import comparison_lines, why_lines
 from maitred.explain.why.why import why, why_named
+from maitred.model.drain import MAINTENANCE
+from tests.decide.draining import drain, make_room, node
+from tests.decide.draining import gang as drained
 from tests.explain.forecasts import at, gang, nodes
 from tests.explain.test_forecast_queues import inside, queue
 from tests.explain.whys import plan_of, situation_of, why_of
@@ -101,6 +104,18 @@ def test_without_queues_nothing_is_said() -> None:
     assert why_of([*BUSY, *NEW], "default/second").yields is None
 
 
+def test_who_is_to_be_evicted_hears_it_without_queues_too() -> None:
+    urgent = b.pod("urgent", gpu=8, priority=100)
+    victims = [why_of([*nodes(1), *gang("first", 1, on="n0", ran=2, gpu=8), urgent], "default/first")]
+    victims.append(why_of([node("n1"), node("n2"), drain("n1"), *drained("n1")], "default/train"))
+    for answer, to, cause in zip(
+        victims, ("default/urgent", "drain/drain-1"), ("Preemption", MAINTENANCE), strict=True
+    ):
+        assert answer.yields is not None
+        assert (answer.yields.to, answer.yields.cause, answer.yields.borrowed) == (to, cause, False)
+        assert answer.summary.endswith(f"; {answer.yields.words}")
+
+
 def test_a_comparison_names_the_cause_and_the_rule_of_the_receipt() -> None:
     situation = situation_of([*BUSY, *NEW], {"queues": QUEUES})
     (eviction,) = plan_of(situation).evictions
@@ -145,3 +160,16 @@ def test_a_tenant_is_told_neither_whose_group_nor_which_queue_of_others_it_is() 
         assert (mine.yields.cause == "Reclaim") == leaves
         assert "secret" in everybodys.yields.words
         assert b"secret" not in msgspec.json.encode(mine)
+
+
+def test_whoever_makes_room_is_not_told_for_which_group_of_others() -> None:
+    small = b.pod("small", gpu=2, node="n1", namespace="mine", owner="Job/small", created=at(-1))
+    request = make_room(("secret/secret", "mine/small"))
+    big = [b.pod_group("secret", 2, namespace="secret")]
+    big += b.pods("secret", 2, gpu=8, group="secret", namespace="secret")
+    situation = situation_of([*nodes(2), b.node("n3", gpu=2), small, *big, request])
+    assert situation.decided().evictions
+    mine = why(as_seen_by(situation, {"mine"}), "mine/small")
+    assert mine.yields is not None
+    assert (mine.yields.cause, mine.yields.to) == (MAINTENANCE, "defrag/room")
+    assert b"secret" not in msgspec.json.encode(mine)

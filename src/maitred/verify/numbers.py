@@ -6,6 +6,7 @@ from functools import cached_property
 
 from .case import Case, turn
 from .devices import shown_device
+from .drains import MAINTENANCE, is_rearranged
 from .fields import Doc
 from .filters import FILTERS, place, why_not
 from .groups import Group
@@ -294,7 +295,7 @@ def _judge_room(measure: Measure, detail: Doc) -> Iterator[str]:
     if any(not detail.given(name) for name in names[:4]):
         return
     yield from _judge_excluded(measure, detail)
-    if not measure.plain:
+    if not measure.plain or is_rearranged(measure.case):
         return
     resource = detail.text("resource")
     each = measure.group.pending[0].requests.get(resource, 0)
@@ -356,17 +357,21 @@ def _judge_sum(measure: Measure, detail: Doc, enough: bool) -> Iterator[str]:
 
 
 def _judge_priority(measure: Measure, detail: Doc) -> Iterator[str]:
-    """Who went first must have got something in this Plan, or hold a promise, and somebody must have."""
+    """Who went first must have got something in this Plan, or hold a promise, or move elsewhere; and somebody
+    must have."""
     case = measure.case
     if detail.given("ahead") and not detail.items("ahead"):
         yield "it names no group that goes first"
     places = (*case.binds, *case.nominations, *case.kept, *case.reserved)
     everyone = [*case.groups, *case.links.hosts()]
-    favoured = {case.group_of[pod.key].key for pod, _ in places}
+    moving = {case.group_of[one.pod.key].key for one in case.evictions if one.cause == MAINTENANCE}
+    favoured = {case.group_of[pod.key].key for pod, _ in places} | moving
     for name in detail.texts("ahead"):
         if name not in favoured:
             yield f"it says that {name} goes first, but no member of that is bound or nominated"
-        elif all(comes_after(case, group, measure.group) for group in everyone if group.key == name):
+        elif name not in moving and all(
+            comes_after(case, group, measure.group) for group in everyone if group.key == name
+        ):
             yield f"it says that {name} goes first, but that comes after it"
 
 
