@@ -30,6 +30,7 @@ from maitred.decide.budget import namespace_of
 from maitred.decide.context import Context
 from maitred.decide.holding.breaking import BreakFinder, digest_of
 from maitred.decide.holding.calendar import Calendar, Tenure
+from maitred.decide.holding.dealing import Dealer, DealtPlace
 from maitred.decide.holding.foreign import foreign_nodes
 from maitred.decide.holding.planning import PlannedPlace, Planner, TenureFrom
 from maitred.model.booking import (
@@ -63,7 +64,8 @@ class BookedGroup:
     view: GroupView
     ask: Ask
     booking: Booking
-    place: PlannedPlace
+    kept: DealtPlace
+    """At its time, and where that may be dealt by now."""
     is_over: bool = False
     """Too late by now: its places are kept in this cycle, and it is not remembered."""
 
@@ -76,12 +78,12 @@ class Bookings:
         snapshot: Snapshot,
         context: Context,
         now: datetime,
-        planner: Planner,
+        dealer: Dealer,
         tenure: Callable[[GroupView, int], Tenure],
     ) -> None:
         """`tenure`: how long a group has its places that starts at some moment."""
         self.snapshot, self.context, self.now = snapshot, context, now
-        self.planner, self._tenure = planner, tenure
+        self.dealer, self._tenure = dealer, tenure
         self.kept: dict[str, BookedGroup] = {}
         """By group."""
         self.ended: list[EndedBooking] = []
@@ -89,6 +91,10 @@ class Bookings:
         """Those that a group is looked for seats without, which somebody has lifted,"""
         self._lifted: GroupView | None = None
         """and that group."""
+
+    @property
+    def planner(self) -> Planner:
+        return self.dealer.planner
 
     @property
     def calendar(self) -> Calendar:
@@ -169,8 +175,9 @@ class Bookings:
         known = self.kept.get(view.group.key)
         if is_over and known is None:
             self._break(booking, *self._breaking.late())
-        self.planner.keep(ask, place)
-        self.kept[view.group.key] = BookedGroup(view, ask, booking, place, is_over)
+        kept = DealtPlace(self.elsewhere(view, ask), self.tenure_from(view), place)
+        self.dealer.keep(view.group.key, kept)
+        self.kept[view.group.key] = BookedGroup(view, ask, booking, kept, is_over)
         return True
 
     def _place_again(
@@ -213,20 +220,24 @@ class Bookings:
     def reconsider(self, view: GroupView) -> None:
         """It is its turn: it may have its places now."""
         if view.group.key in self.kept:
-            self.calendar.unplan(view.group.key)
+            self._give_up(view.group.key)
+
+    def _give_up(self, group: str) -> None:
+        if self.calendar.is_planned(group):
+            self.dealer.give_up(group)
 
     def resume(self, view: GroupView, ask: Ask) -> bool:
         """It has no seats yet: it has its places later, as before. Whether it has any."""
         found = self.kept.get(view.group.key)
         if found is not None and found.view.source == view.source and ask.need:
-            self.calendar.unplan(view.group.key)
-            self.planner.keep(found.ask, found.place)
+            self._give_up(view.group.key)
+            self.dealer.keep(view.group.key, found.kept)
             return True
         return False
 
     def closed_to(self, tenure: Tenure) -> frozenset[int]:
         """Nodes that are kept for others meanwhile."""
-        kept = (one.place for one in self._planned if one.view.group.key != tenure.group)
+        kept = (one.kept.place for one in self._planned if one.view.group.key != tenure.group)
         met = (place for place in kept if tenure.begin < place.tenure.end and place.tenure.begin < tenure.end)
         return frozenset(row for place in met for _, row in place.seats)
 
@@ -243,7 +254,7 @@ class Bookings:
             return False
         self._aside, self._lifted = self._planned, view
         for one in self._aside:
-            self.calendar.unplan(one.view.group.key)
+            self._give_up(one.view.group.key)
         return bool(self._aside)
 
     def come_back(self) -> None:
@@ -298,7 +309,7 @@ class Bookings:
         return None if found == before else found
 
     def _to_remember(self, one: BookedGroup) -> Booking:
-        return msgspec.structs.replace(one.booking, nodes=self.nodes_in(one.place))
+        return msgspec.structs.replace(one.booking, nodes=self.nodes_in(one.kept.place))
 
     def nodes_in(self, place: PlannedPlace) -> tuple[tuple[str, int], ...]:
         names = self.snapshot.nodes.names
