@@ -121,22 +121,10 @@ class WaitingHolds:
             return found
         tenure = self.from_now(view)
         if trial.wish is None:
-            trial.wish = self._held_first(tenure)
+            trial.wish = self.calendar.held_first(tenure)
         found = self.planner.seats(trial, ask, tenure, steps)
         trial.wish = None
         return found
-
-    def _held_first(self, tenure: Tenure) -> Ints | None:
-        """Places that others have later are used until then: who stays for longer can use the rest only."""
-        later = [moment for moment in self.calendar.moments if moment.at >= tenure.end]
-        if not later:
-            return None
-        wish = np.ones(len(self.snapshot.nodes.names), dtype=np.int64)
-        for moment in later:
-            wish[moment.nodes] = 0
-        for moment in self.calendar.within(tenure):
-            wish[moment.nodes] = 1
-        return wish
 
     def in_the_way(self, view: GroupView) -> tuple[HeldPlaces, ...]:
         """Those whom the group could delay if it started now."""
@@ -155,7 +143,7 @@ class WaitingHolds:
         """How long it has its places if it starts then; who comes late to a group leaves with it."""
         key = view.group.key
         if view.running:
-            end = self._end_of_running.get(key, NEVER)
+            end = self.end_of_running.get(key, NEVER)
         else:
             end = end_of_start(start, view.runtime, self._terms(view))
         return Tenure(start, end, key, self.reservations.closed_to(view, start, end))
@@ -165,7 +153,8 @@ class WaitingHolds:
         return NO_TERMS if book is None else book.run_terms(view.account)
 
     @cached_property
-    def _end_of_running(self) -> dict[str, int]:
+    def end_of_running(self) -> dict[str, int]:
+        """By when groups of which some run have ended for certain."""
         bound, seated = self.snapshot.bound, self.snapshot.seated
         last = np.zeros(len(seated), dtype=np.int64)
         grouped = bound.group >= 0
@@ -325,7 +314,8 @@ class WaitingHolds:
     # -- what is remembered ----------------------------------------------------------------------------
 
     @cached_property
-    def _to_be_remembered(self) -> HoldMemory:
+    def known(self) -> HoldMemory:
+        """All holds, as they are remembered from now on."""
         kept, places = list[WaitingHold](), 0
         holds = [*map(self._to_remember, self.planned), *self._resting]
         for hold in holds[:MOST_HOLDS]:
@@ -360,7 +350,7 @@ class WaitingHolds:
     @cached_property
     def memory(self) -> HoldMemory | None:
         """What is to be remembered from now on; None if that is what was."""
-        found = self._to_be_remembered if self.are_on else NO_HOLDS
+        found = self.known if self.are_on else NO_HOLDS
         return None if found == self.snapshot.holds else found
 
     @property
@@ -369,7 +359,7 @@ class WaitingHolds:
         if not self.are_on:
             return None
         begins = (one.place.tenure.begin for one in self.planned if one.basis == "limits")
-        spent = map(self.idle.spent_at, self._to_be_remembered.holds)
+        spent = map(self.idle.spent_at, self.known.holds)
         return min((*begins, *self._due, *(one for one in spent if one is not None)), default=None)
 
 

@@ -13,6 +13,7 @@ from maitred.decide.seating import commit
 from maitred.decide.seats import Steps
 from maitred.explain.forecast.displacing import Holdings, Lesser, make_way
 from maitred.explain.forecast.groups import ForecastGroup
+from maitred.explain.forecast.holding import FutureHolds
 from maitred.explain.forecast.lending import Lending
 from maitred.explain.forecast.room import RoomEstimate
 from maitred.explain.forecast.starting_point import StartingPoint
@@ -20,7 +21,9 @@ from maitred.explain.remedies.attempt_budget import AttemptBudget
 from maitred.explain.remedies.rehearsal import NODES_PER_UNIT, PROBE_STEPS, STEPS_PER_UNIT
 
 LOOKS_PER_TRY = 16
-"""Effort is counted in looks at how much room there is; to try a group takes so much longer."""
+"""Effort is counted in looks at how much room there is; to try a group takes so much longer,"""
+LOOKS_PER_MOMENT = 16
+"""and to know of each moment at which somebody is planned to begin what the cluster will be like then."""
 
 
 @dataclass(slots=True, eq=False)
@@ -53,23 +56,36 @@ class FutureCluster:
         self.here = np.ones(len(outset.tenants), dtype=np.bool_)
         """Tenants that have not left."""
         self._kept = PlacesKept()
+        self.holds: FutureHolds | None = None
+        """What is held for others, or reserved; None if nothing is."""
         self._size = 1 + len(self.trial.nodes.names) // NODES_PER_UNIT
         self._holdings = Holdings(self.trial, outset.displacing)
         self._note_tenants(np.arange(len(outset.tenants)), +1)
 
     # -- coming and going ------------------------------------------------------------------------------
 
+    def begin(self) -> None:
+        """All have their seats who get them now: what is held from now on is held beside them."""
+        if self.outset.keeps:
+            self.holds = FutureHolds(self.outset)
+            self.effort.spend(LOOKS_PER_MOMENT * self._size * len(self.holds.calendar.moments))
+
     def sit(self, stay: ForecastRun, group: ForecastGroup, seats: Assignment) -> None:
         self.stays[group.key] = stay
-        for seated in commit(self.trial, group.ask, seats):
+        places = commit(self.trial, group.ask, seats)
+        for seated in places:
             stay.places.append(seated)
             self._holdings.change(group.priority, seated.rows, self._amounts(seated), +1)
+        if self.holds is not None:
+            self.holds.entered(group, places)
 
     def leave(self, stay: ForecastRun) -> None:
         del self.stays[stay.group.key]
         for seated in stay.places:
             self.trial.let_go(seated)
             self._holdings.change(stay.group.priority, seated.rows, self._amounts(seated), -1)
+        if self.holds is not None:
+            self.holds.left(stay.group.key)
 
     def clear(self, tenants: Ints) -> None:
         """Tenants leave, but for those who have left."""
@@ -79,6 +95,8 @@ class FutureCluster:
         self.here[leaving] = False
         pods = self.outset.tenants.pods_of(leaving)
         self.trial.evict(pods)
+        if self.holds is not None:
+            self.holds.gone(pods)
         if self._kept.key:
             self.trial.expect(pods[~self._kept.leaving[pods]])
         self._note_tenants(leaving, -1)
@@ -126,10 +144,13 @@ class FutureCluster:
         return seats
 
     def _seats_for(self, group: ForecastGroup) -> Assignment:
-        if not self._may_hold(group, None):
+        if not (self._may_hold(group, None) and self._may_hold_beside_others(group)):
             return []
         steps = Steps(PROBE_STEPS)
-        found = attempt(self.trial, group.ask, self.outset.context, steps)
+        if self.holds is None:
+            found = attempt(self.trial, group.ask, self.outset.context, steps)
+        else:
+            found = self.holds.seats(self.trial, group, steps)
         self.effort.spend(LOOKS_PER_TRY * (self._size + (PROBE_STEPS - steps.left) // STEPS_PER_UNIT))
         return quorum_of(group.ask, found) if found and group.ask.need else found or []
 
@@ -139,8 +160,14 @@ class FutureCluster:
         self.effort.spend((self.room.looks - looks) * self._size)
         return possible
 
+    def _may_hold_beside_others(self, group: ForecastGroup) -> bool:
+        kept = None if self.holds is None else self.holds.kept_from(self.trial, group)
+        return kept is None or self._may_hold(group, -kept)
+
     def make_way(self, group: ForecastGroup, now: float) -> tuple[Assignment, list[ForecastGroup]]:
         """Seats for its quorum and those who lose theirs for it, all of whom want to come back."""
+        if self.holds is not None and group.displaces and group.ask.need:
+            group = self.holds.where_others_leave(group)
         if self.outset.lending is not None:
             return self._reclaim(group, now, self.outset.lending)
         held = self._holdings.below(group.priority) if group.displaces and group.ask.need else None

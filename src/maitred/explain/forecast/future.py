@@ -39,10 +39,12 @@ class ForecastEvent(IntEnum):
 
     TENANTS_END = 0
     RIPE = 1
-    STAY_ENDS = 2
-    MAY_START = 3
-    LATE = 4
-    COMES = 5
+    OPENS = 2
+    STAY_ENDS = 3
+    MAY_START = 4
+    LATE = 5
+    SPENT = 6
+    COMES = 7
 
 
 class Future(EventLoop[float]):
@@ -60,9 +62,11 @@ class Future(EventLoop[float]):
         handlers: dict[ForecastEvent, Handler] = {
             ForecastEvent.TENANTS_END: self._end_tenants,
             ForecastEvent.RIPE: self._ripen,
+            ForecastEvent.OPENS: self._open,
             ForecastEvent.STAY_ENDS: self._end,
             ForecastEvent.MAY_START: self._let_start,
             ForecastEvent.LATE: self._give_up_in_time,
+            ForecastEvent.SPENT: self._note_spent,
             ForecastEvent.COMES: self._welcome,
         }
         super().__init__(outset.now, handlers)
@@ -98,6 +102,7 @@ class Future(EventLoop[float]):
             self._join(outset.displaced_group(tenant, self.now))
         for seating in outset.seatings:
             self._sit(seating.group, seating.seats, seating.starts)
+        self.cluster.begin()
         for group in outset.waiting:
             self._join(group)
         self._hopeless.update(self._queues)
@@ -107,6 +112,8 @@ class Future(EventLoop[float]):
             self._expect_change(group)
         self._expect_next(ForecastEvent.TENANTS_END, self._ends, 0)
         self._expect_next(ForecastEvent.RIPE, outset.ripening, 0)
+        self._expect_next(ForecastEvent.OPENS, self._openings, 0)
+        self._expect_spent()
         self._expect_next_arrival()
 
     def _join(self, group: ForecastGroup) -> None:
@@ -141,15 +148,29 @@ class Future(EventLoop[float]):
         return time if kind == ForecastEvent.COMES else time + (time - self.outset.now) * self._coalesced
 
     def is_due(self, kind: IntEnum, what: Any) -> bool:
-        """Those who were displaced do not end."""
+        """Those who were displaced do not end, and what stands idle may be more or less by now."""
+        if kind == ForecastEvent.SPENT:
+            return self.cluster.holds is not None and self.cluster.holds.spent_at == what
         return kind != ForecastEvent.STAY_ENDS or self.cluster.stays.get(what.group.key) is what
 
     def settle(self) -> None:
         """As long as nothing has become free, nobody need be asked but those who came."""
-        if self._freed:
-            self._hopeless.clear()
-        self._serve(self._queues if self._freed else [kin for kin in self._came if kin in self._queues])
-        self._freed, self._came = False, {}
+        self._let_holds_go()
+        while self._freed or self._came:
+            if self._freed:
+                self._hopeless.clear()
+            asked = self._queues if self._freed else [kin for kin in self._came if kin in self._queues]
+            self._freed, self._came = False, {}
+            self._serve(asked)
+        self._expect_spent()
+
+    def _let_holds_go(self) -> None:
+        """For which too much has stood idle."""
+        holds = self.cluster.holds
+        if holds is not None:
+            holds.advance(self.now)
+            for key in holds.spend(self.cluster.trial):
+                self._freed |= holds.give_up(key)
 
     def _expect_next(self, kind: ForecastEvent, times: Floats, number: int) -> None:
         if number < len(times) and times[number] < NEVER:
@@ -164,6 +185,23 @@ class Future(EventLoop[float]):
     def _ripen(self, number: int) -> None:
         self._freed = True
         self._expect_next(ForecastEvent.RIPE, self.outset.ripening, number + 1)
+
+    @property
+    def _openings(self) -> Floats:
+        return np.zeros(0) if self.cluster.holds is None else self.cluster.holds.openings
+
+    def _open(self, number: int) -> None:
+        """What was reserved may be had by others."""
+        self._freed = True
+        self._expect_next(ForecastEvent.OPENS, self._openings, number + 1)
+
+    def _expect_spent(self) -> None:
+        at = NEVER if self.cluster.holds is None else self.cluster.holds.spent_at
+        if at < NEVER:
+            self.expect(max(at, self.now) + A_MOMENT, ForecastEvent.SPENT, at)
+
+    def _note_spent(self, at: float) -> None:
+        """What follows is found out where the moment is settled."""
 
     def _end(self, stay: ForecastRun) -> None:
         self.cluster.leave(stay)
@@ -256,6 +294,9 @@ class Future(EventLoop[float]):
 
     def _sit(self, group: ForecastGroup, seats: Assignment, at: float) -> ForecastGroup:
         self.starts.setdefault(group.key, at)
+        holds = self.cluster.holds
+        if holds is not None and holds.give_up(group.key):
+            self._freed = True  # what was held for it may be more than it takes
         self.cluster.sit(self._stay_of(group, at), group, seats)
         return group.rest(seats)
 
@@ -265,7 +306,8 @@ class Future(EventLoop[float]):
         if stay is None:
             tenant = None if group.ask.need else self.outset.tenants.keys.get(group.key)
             lasts = drawn(group.runs, group.key, self.draw)
-            stay = ForecastRun(group, at, at + lasts if tenant is None else float(self.tenant_ends[tenant]))
+            ends = max(at, min(at + lasts, group.ends_by))
+            stay = ForecastRun(group, at, ends if tenant is None else float(self.tenant_ends[tenant]))
             self.stays.append(stay)
             if stay.ends < NEVER:
                 self.expect(stay.ends, ForecastEvent.STAY_ENDS, stay)
