@@ -258,7 +258,7 @@ class Calendar:
     def without(self, groups: Set[str]) -> Iterator[None]:
         """As if nothing were planned for these, for as long as the block runs."""
         moments = self.moments
-        self.moments = [one for one in moments if not groups.issuperset(one.groups)]
+        self.moments = [one for one in moments if not groups >= set(one.groups)]
         theirs = [entry for entry, tenure in self._planned.items() if tenure.group in groups]
         hidden = [(one, entry) for one in self.moments for entry in theirs if entry in one.shown]
         for moment, entry in hidden:

@@ -1,6 +1,6 @@
 """The trial of one future: who sits where, who has room, and who would have to leave."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -58,6 +58,8 @@ class FutureCluster:
         self._kept = PlacesKept()
         self.holds: FutureHolds | None = None
         """What is held for others, or reserved; None if nothing is."""
+        self.shut_out = False
+        """Whether there may have been room for whoever looked last, but for what is kept for others."""
         self._size = 1 + len(self.trial.nodes.names) // NODES_PER_UNIT
         self._holdings = Holdings(self.trial, outset.displacing)
         self._note_tenants(np.arange(len(outset.tenants)), +1)
@@ -144,7 +146,12 @@ class FutureCluster:
         return seats
 
     def _seats_for(self, group: ForecastGroup) -> Assignment:
-        if not (self._may_hold(group, None) and self._may_hold_beside_others(group)):
+        self.shut_out = False
+        if not self._may_hold(group, None):
+            return []
+        kept = None if self.holds is None else self.holds.kept_from(self.trial, group)
+        self.shut_out = kept is not None
+        if kept is not None and not self._may_hold(group, -kept):
             return []
         steps = Steps(PROBE_STEPS)
         if self.holds is None:
@@ -160,20 +167,14 @@ class FutureCluster:
         self.effort.spend((self.room.looks - looks) * self._size)
         return possible
 
-    def _may_hold_beside_others(self, group: ForecastGroup) -> bool:
-        kept = None if self.holds is None else self.holds.kept_from(self.trial, group)
-        return kept is None or self._may_hold(group, -kept)
-
     def make_way(self, group: ForecastGroup, now: float) -> tuple[Assignment, list[ForecastGroup]]:
         """Seats for its quorum and those who lose theirs for it, all of whom want to come back."""
-        if self.holds is not None and group.displaces and group.ask.need:
-            group = self.holds.where_others_leave(group)
         if self.outset.lending is not None:
             return self._reclaim(group, now, self.outset.lending)
         held = self._holdings.below(group.priority) if group.displaces and group.ask.need else None
         if held is None or not self._may_hold(group, held):
             return [], []
-        return self._in_place_of(group.ask, self._lesser(group.priority, now), now)
+        return self._in_place_of(group, group.ask, self._lesser(group.priority, now), now)
 
     def _reclaim(
         self, group: ForecastGroup, now: float, lending: Lending
@@ -190,14 +191,17 @@ class FutureCluster:
                 for stay in self._lesser_stays(group.priority)
                 if lending.queue_of_account(stay.group.ask.account) == own
             ]
-            seats, back = self._in_place_of(ask, [*tenants, *map(self._stay, stays)], now)
+            lesser = [*tenants, *map(self._stay, stays)]
+            seats, back = self._in_place_of(group, ask, lesser, now)
             if seats:
                 return seats, back
         return [], []
 
     def _in_place_of(
-        self, ask: Ask, lesser: list[Lesser[int | ForecastRun]], now: float
+        self, group: ForecastGroup, ask: Ask, lesser: list[Lesser[int | ForecastRun]], now: float
     ) -> tuple[Assignment, list[ForecastGroup]]:
+        if self.holds is not None and lesser:
+            ask = replace(ask, closed=ask.closed | self.holds.where_nobody_leaves(group))
         way = make_way(self.trial, self.outset.context, ask, lesser) if lesser else None
         self.effort.spend(2 * LOOKS_PER_TRY * self._size * (way.tries if way else 1))
         if way is None:

@@ -1,7 +1,7 @@
 """One future: the cluster rolled forward from end to end on a trial, groups seated by the engine itself."""
 
-from bisect import insort
-from collections.abc import Hashable, Iterable, Iterator
+from bisect import bisect_left, insort
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from enum import IntEnum
 from itertools import count
@@ -87,8 +87,8 @@ class Future(EventLoop[float]):
         self._freed = False
         """Whether somebody has left at this moment, or may be displaced from now on."""
         self._numbers = count()
-        self._asking = dict[int, Hashable]()
-        """By the numbers of their turns: the kins whose first group has a turn."""
+        self._asking = dict[int, ForecastGroup]()
+        """By the numbers of their turns: of each kin, the first group that might have room."""
         self.tenant_ends = outset.tenants.ends_in(draw)
         self._order = np.argsort(self.tenant_ends, kind="stable")
         self._ends = self.tenant_ends[self._order]
@@ -213,6 +213,8 @@ class Future(EventLoop[float]):
         now = group.at(self.now)
         self._join(now)
         self._came[now.kin] = None
+        if now.most < NEVER:  # it may have room where others of its kin would stay for too long
+            self._hopeless.discard(now.kin)
         self._expect_change(now)
 
     def _expect_change(self, group: ForecastGroup) -> None:
@@ -244,43 +246,63 @@ class Future(EventLoop[float]):
 
     def _serve(self, kins: Iterable[Hashable]) -> None:
         """Everyone in turn, but for those of whose kin somebody has found no room."""
-        agenda, asking = self._agenda(), self._asking
+        agenda, asking, shut_out = self._agenda(), self._asking, dict[Hashable, list[ForecastGroup]]()
         asking.clear()
 
-        def ask(kin: Hashable, turn: Turn) -> None:
+        def ask(group: ForecastGroup, turn: Turn) -> None:
             """Turns are numbered: two groups may have one name, and so one turn."""
             number = next(self._numbers)
-            asking[number] = kin
+            asking[number] = group
             agenda.add(turn._replace(number=number))
 
         for kin in kins:
             if kin not in self._hopeless:
-                ask(kin, self._queues[kin][0].turn)
+                first = self._queues[kin][0]
+                ask(first, first.turn)
         while (turn := agenda.next(self.cluster.trial)) is not None:
-            kin = asking[turn.number]
-            queue = self._queues[kin]
-            rest = self._seat(queue[0])
-            if rest is None:
+            group = asking[turn.number]
+            kin, queue = group.kin, self._queues.get(group.kin, [])
+            if not any(one is group for one in queue):
+                continue  # it has lost what it was to join
+            rest = self._seat(group)
+            if rest is None and self.cluster.shut_out:
+                shut_out.setdefault(kin, []).append(group)
+            elif rest is None:
                 self._hopeless.add(kin)
                 continue
-            del queue[0]
-            if queue:
-                ask(kin, queue[0].turn)
+            else:
+                del queue[next(place for place, one in enumerate(queue) if one is group)]
+            following = self._following(queue, group, shut_out.get(kin, ()))
+            if following is not None:
+                ask(following, following.turn)
+            elif queue:
+                self._hopeless.add(kin)
             else:
                 del self._queues[kin]
-            if rest.ask.shapes:
+            if rest is not None and rest.ask.shapes:
                 self._join(rest)
                 if rest.kin != kin:
-                    ask(rest.kin, rest.turn.surplus)
+                    ask(rest, rest.turn.surplus)
+
+    def _following(
+        self, queue: list[ForecastGroup], group: ForecastGroup, shut_out: Sequence[ForecastGroup]
+    ) -> ForecastGroup | None:
+        """The next of its kin that may have room, where so much is kept from these."""
+        holds = self.cluster.holds
+        if holds is None or not shut_out:
+            return queue[0] if queue else None
+        later = queue[bisect_left(queue, group.turn, key=lambda one: one.turn) :]
+        others = (one for one in later if one is not group)
+        return next(
+            (one for one in others if not any(holds.is_shut_out_with(one, other) for other in shut_out)), None
+        )
 
     def _agenda(self) -> Agenda | QueueAgenda:
         """Past use is taken as it is now: it changes slowly."""
         outset = self.outset
         if outset.lending is None:
             return Agenda()
-        return QueueAgenda(
-            outset.policy, lambda turn: self._queues[self._asking[turn.number]][0].ask, outset.past_use
-        )
+        return QueueAgenda(outset.policy, lambda turn: self._asking[turn.number].ask, outset.past_use)
 
     def _seat(self, group: ForecastGroup) -> ForecastGroup | None:
         """Those of it who are left without seats; None if none of it can have any."""

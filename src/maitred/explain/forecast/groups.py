@@ -35,7 +35,7 @@ class ForecastGroup:
     turn: Turn
     ask: Ask
     kin: Hashable
-    """On the same room, the same becomes of all of a kin."""
+    """On the same room, the same becomes of all of a kin, where nothing is kept for others."""
     runs: Floats
     """How long it may run, in seconds: DRAWS values, each as likely as the next; NEVER if nobody knows."""
     displaces: bool = True
@@ -120,16 +120,14 @@ class FutureArrivals:
         shapes: KnownShapes,
         runs: Runs,
         order: AnyOrder,
-        by_namespace: bool = False,
     ) -> None:
         """Where there are queues, they are in that which their namespace names: that of their pods is not
-        remembered. `by_namespace`: whether it matters otherwise, too, in which they are."""
+        remembered."""
         since = now if history.since is None else max(history.since, now - LATELY)
         self.now, self.memory = now, now - since
         past = [group for group in history.groups if since <= group.arrived < now]
         self.past: Sequence[PastGroup] = past if self.memory >= SHORTEST_MEMORY else ()
         self._shapes, self._runs, self._order = shapes, runs, order
-        self._by_namespace = by_namespace
         self._known: dict[int, ForecastGroup] = {}
 
     def __len__(self) -> int:
@@ -157,7 +155,7 @@ class FutureArrivals:
                 group.group,
                 turn,
                 ask,
-                (*kin, payer) if self._by_namespace else kin,
+                kin,
                 self._run_times(group),
                 came=True,
                 payer=payer,

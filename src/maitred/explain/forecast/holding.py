@@ -75,6 +75,12 @@ class FutureHolds:
         self.calendar.unplan(key)
         return True
 
+    def is_shut_out_with(self, group: ForecastGroup, other: ForecastGroup) -> bool:
+        """Whether all that is kept from another of its kin is kept from this one, too."""
+        if group.key in self._strength:
+            return False
+        return group.payer == other.payer and group.most >= other.most and group.ends_by >= other.ends_by
+
     # -- who has room ----------------------------------------------------------------------------------
 
     @contextmanager
@@ -116,12 +122,11 @@ class FutureHolds:
         found[:, list(ask.closed)] = NO_ROOM
         return found
 
-    def where_others_leave(self, group: ForecastGroup) -> ForecastGroup:
-        """The same, where nobody is made to leave whose place is held for another, or reserved."""
+    def where_nobody_leaves(self, group: ForecastGroup) -> frozenset[int]:
+        """Nodes where places are held for others, or reserved: nobody is made to leave there for it."""
         ask, tenure = self._asked(group)
         with self._ahead_of(group):
-            held = frozenset(row for one in self.calendar.within(tenure) for row in one.nodes.tolist())
-        return replace(group, ask=replace(ask, closed=ask.closed | held)) if held or ask.closed else group
+            return ask.closed.union(*(one.nodes.tolist() for one in self.calendar.within(tenure)))
 
     # -- what is kept no longer ------------------------------------------------------------------------
 

@@ -37,7 +37,6 @@ from maitred.model.plan import Blocker
 from maitred.model.policy import grace_limit, preempts
 from maitred.model.runtime import NO_TERMS, Runtime, with_stay
 
-
 HOUR = 3_600_000
 """In milliseconds."""
 
@@ -82,7 +81,7 @@ class StartingPoint:
         self.keeps = bool(self.holds.calendar.moments or self.holds.reservations.kept)
         """Whether places are held for somebody, or reserved."""
         self.arrivals = FutureArrivals(
-            situation.history, self.now, self.known_shapes, self.runs, self.policy.order, self.keeps
+            situation.history, self.now, self.known_shapes, self.runs, self.policy.order
         )
         self.seatings = list[PlannedStart]()
         self.waiting = list[ForecastGroup]()
@@ -138,7 +137,7 @@ class StartingPoint:
             key=key,
             turn=turn,
             ask=ask,
-            kin=self._kin(view, turn.rank, ask.closed, (most, ends_by)),
+            kin=self._kin(view, turn.rank, ask.closed),
             runs=self._runs(view.group, view.runtime, view.account, ask),
             displaces=screening.rank.preemption_policy != "Never" and not ask.scavenges,
             displaceable=not view.group.protection.non_preemptible,
@@ -172,19 +171,13 @@ class StartingPoint:
         at = None if found is None or not known else found.latest_start
         return NEVER if at is None else at / 1000
 
-    def _kin(
-        self, view: GroupView, first: int, closed: frozenset[int], ends: tuple[float, float]
-    ) -> Hashable:
-        """Where places are kept it matters, too, when a group ends, and who it is."""
+    def _kin(self, view: GroupView, first: int, closed: frozenset[int]) -> Hashable:
         key = view.group.key
         if not view.missing:
             return rest_of(key)
         if view.override is not None:
             return "lifted", key
-        if key in self.planned_places:
-            return "held", key
-        asked = (kin(view), closed) if plain(self.snapshot, view) else key
-        return (first, view.account, asked, (ends, view.payer) if self.keeps else None)
+        return (first, view.account, (kin(view), closed) if plain(self.snapshot, view) else key)
 
     def _admit(self, group: ForecastGroup, view: GroupView) -> None:
         first = view.runtime.stay.timing.not_before
@@ -340,8 +333,7 @@ class StartingPoint:
         runs = self._runs(group, runtime, account, ask)
         most, ends_by = self._certain_end(runtime, account)
         payer = snapshot.payers[bound.payer[first]]
-        apart = (most, ends_by, payer) if self.keeps else None
-        alike = ("back", turn.rank, shapes, ask.need, group.topology, account, apart)
+        alike = ("back", turn.rank, shapes, ask.need, group.topology, account)
         return ForecastGroup(
             group.key,
             turn,

@@ -70,9 +70,11 @@ def kept(outset: StartingPoint) -> Iterator[str]:
     """What is kept for others, and so not there."""
     holds, reserved = len(outset.planned_places), len(outset.holds.reservations.kept)
     if holds:
-        yield f"{counted(holds, 'group')} {'has' if holds == 1 else 'have'} a hold, which no equal or lesser group delays"
+        has = f"{counted(holds, 'group')} {'has' if holds == 1 else 'have'}"
+        yield f"{has} a hold, which no equal or lesser group delays"
     if reserved:
-        yield f"{counted(reserved, 'reservation')} {'keeps' if reserved == 1 else 'keep'} nodes free for others"
+        keep = f"{counted(reserved, 'reservation')} {'keeps' if reserved == 1 else 'keep'}"
+        yield f"{keep} nodes free for others"
 
 
 def coming(outset: StartingPoint) -> str:
