@@ -152,10 +152,18 @@ def not_seen(outset: StartingPoint, key: str, until: float, assumed: tuple[str, 
         words = f"not known, and it would not start even if other groups ended: {beside[0].message}"
         return Estimate(group=key, words=words)
     if until == NEVER:
-        words = "not known: it has no room until other groups end, and they declare no run time"
-        return Estimate(group=key, assumptions=assumed, words=words)
+        return Estimate(group=key, assumptions=assumed, words=f"not known: {no_room(outset, verdict)}")
     words = f"{span(outset.now, until, NEVER)}: the forecast ends there"
     return Estimate(group=key, earliest=written(until), basis="known", assumptions=assumed, words=words)
+
+
+def no_room(outset: StartingPoint, verdict: GroupVerdict) -> str:
+    """As far as ends are known."""
+    first = verdict.blockers[0]
+    if first.category == "Reservation":
+        return first.message
+    others = "beside what is held for others or reserved " if outset.keeps else ""
+    return f"it has no room {others}until other groups end, and they declare no run time"
 
 
 def no_budget(blocker: Blocker) -> str:

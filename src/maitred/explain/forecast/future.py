@@ -112,7 +112,7 @@ class Future(EventLoop[float]):
             self._expect_change(group)
         self._expect_next(ForecastEvent.TENANTS_END, self._ends, 0)
         self._expect_next(ForecastEvent.RIPE, outset.ripening, 0)
-        self._expect_next(ForecastEvent.OPENS, self._openings, 0)
+        self._expect_next(ForecastEvent.OPENS, outset.openings, 0)
         self._expect_spent()
         self._expect_next_arrival()
 
@@ -186,14 +186,10 @@ class Future(EventLoop[float]):
         self._freed = True
         self._expect_next(ForecastEvent.RIPE, self.outset.ripening, number + 1)
 
-    @property
-    def _openings(self) -> Floats:
-        return np.zeros(0) if self.cluster.holds is None else self.cluster.holds.openings
-
     def _open(self, number: int) -> None:
         """What was reserved may be had by others."""
         self._freed = True
-        self._expect_next(ForecastEvent.OPENS, self._openings, number + 1)
+        self._expect_next(ForecastEvent.OPENS, self.outset.openings, number + 1)
 
     def _expect_spent(self) -> None:
         at = NEVER if self.cluster.holds is None else self.cluster.holds.spent_at

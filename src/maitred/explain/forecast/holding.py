@@ -21,7 +21,7 @@ from maitred.decide.holding.idle import devices_idle
 from maitred.decide.holding.planning import Planner
 from maitred.decide.seats import Steps
 from maitred.explain.forecast.groups import ForecastGroup
-from maitred.explain.forecast.runs import NEVER, Floats
+from maitred.explain.forecast.runs import NEVER
 from maitred.explain.forecast.starting_point import AgedHold, StartingPoint
 
 NO_ROOM = 1 << 40
@@ -146,12 +146,6 @@ class FutureHolds:
         """When that is so of the next of them, in seconds; NEVER if it is not to come."""
         most = self.outset.policy.holds.idle
         return min((one.spent_at(most) for one in self._aged.values()), default=NEVER)
-
-    @property
-    def openings(self) -> Floats:
-        """When others may have nodes again that were reserved, in order."""
-        ends = {end for one in self.reservations.kept for _, end in one.spans}
-        return np.array(sorted(ends), dtype=np.float64) / 1000
 
 
 def in_ms(seconds: float) -> int:

@@ -35,6 +35,7 @@ from maitred.explain.situation import Situation
 from maitred.model.group import Group
 from maitred.model.plan import Blocker
 from maitred.model.policy import grace_limit, preempts
+from maitred.model.reservations import goes_on
 from maitred.model.runtime import NO_TERMS, Runtime, with_stay
 
 HOUR = 3_600_000
@@ -232,6 +233,16 @@ class StartingPoint:
                 since = round(hold.at.timestamp() * 1000)
                 found[key] = AgedHold(plan, since, hold.idle, hold.rate).at(now)
         return found
+
+    @cached_property
+    def openings(self) -> Floats:
+        """When others may have nodes again that are reserved, in order: as far ahead as reservations are
+        looked at."""
+        found, now = set[int](), round(self.now * 1000)
+        for one in self.holds.reservations.kept:
+            spans = one.spans[:-1] if goes_on(one.said, now) else one.spans
+            found.update(end for _, end in spans)
+        return np.array(sorted(found), dtype=np.float64) / 1000
 
     @cached_property
     def entered(self) -> dict[str, list[Seated]]:
