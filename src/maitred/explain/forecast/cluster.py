@@ -23,7 +23,9 @@ from maitred.explain.remedies.rehearsal import NODES_PER_UNIT, PROBE_STEPS, STEP
 LOOKS_PER_TRY = 16
 """Effort is counted in looks at how much room there is; to try a group takes so much longer,"""
 LOOKS_PER_MOMENT = 16
-"""and to know of each moment at which somebody is planned to begin what the cluster will be like then."""
+"""and to know of each moment at which somebody is planned to begin what the cluster will be like then,"""
+LOOKS_PER_PLAN = 800
+"""and to plan where and when a group begins at the earliest."""
 
 
 @dataclass(slots=True, eq=False)
@@ -160,6 +162,12 @@ class FutureCluster:
             found = self.holds.seats(self.trial, group, steps)
         self.effort.spend(LOOKS_PER_TRY * (self._size + (PROBE_STEPS - steps.left) // STEPS_PER_UNIT))
         return quorum_of(group.ask, found) if found and group.ask.need else found or []
+
+    def plan(self, group: ForecastGroup) -> None:
+        """A hold for one that finds no seats."""
+        if self.holds is not None:
+            self.effort.spend(LOOKS_PER_PLAN * self._size)
+            self.holds.plan(self.trial, group)
 
     def _may_hold(self, group: ForecastGroup, more: Ints | None) -> bool:
         looks = self.room.looks

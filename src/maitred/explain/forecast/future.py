@@ -86,6 +86,8 @@ class Future(EventLoop[float]):
         """Kins of those who came at this moment."""
         self._freed = False
         """Whether somebody has left at this moment, or may be displaced from now on."""
+        self._unheld = False
+        """Whether a hold is over, so that another group may have one."""
         self._numbers = count()
         self._asking = dict[int, ForecastGroup]()
         """By the numbers of their turns: of each kin, the first group that might have room."""
@@ -162,7 +164,29 @@ class Future(EventLoop[float]):
             asked = self._queues if self._freed else [kin for kin in self._came if kin in self._queues]
             self._freed, self._came = False, {}
             self._serve(asked)
+        self._make_holds()
         self._expect_spent()
+
+    def _make_holds(self) -> None:
+        """Where a group that had one has started, or has lost its place: for the next of those that wait."""
+        holds, agenda = self.cluster.holds, self._agenda()
+        if holds is None or not self._unheld:
+            return
+        self._unheld = False
+        self._asking.clear()
+        for queue in self._queues.values():
+            self._ask(agenda, queue[0], queue[0].turn)
+        while holds.has_room_for_more and not self.effort.spent:
+            turn = agenda.next(self.cluster.trial)
+            if turn is None:
+                return
+            group = self._asking[turn.number]
+            queue = self._queues[group.kin]
+            place = next(place for place, one in enumerate(queue) if one is group) + 1
+            if place < len(queue):
+                self._ask(agenda, queue[place], queue[place].turn)
+            if not holds.has_place(group.key):
+                self.cluster.plan(group)
 
     def _let_holds_go(self) -> None:
         """For which too much has stood idle."""
@@ -242,24 +266,18 @@ class Future(EventLoop[float]):
 
     def _serve(self, kins: Iterable[Hashable]) -> None:
         """Everyone in turn, but for those of whose kin somebody has found no room."""
-        agenda, asking, shut_out = self._agenda(), self._asking, dict[Hashable, list[ForecastGroup]]()
-        asking.clear()
-
-        def ask(group: ForecastGroup, turn: Turn) -> None:
-            """Turns are numbered: two groups may have one name, and so one turn."""
-            number = next(self._numbers)
-            asking[number] = group
-            agenda.add(turn._replace(number=number))
-
-        for kin in kins:
-            if kin not in self._hopeless:
-                first = self._queues[kin][0]
-                ask(first, first.turn)
+        agenda, shut_out = self._agenda(), dict[Hashable, list[ForecastGroup]]()
+        self._asking.clear()
+        firsts = [self._queues[kin][0] for kin in kins if kin not in self._hopeless]
+        for first in (*firsts, *self._held_in_queues()):
+            self._ask(agenda, first, first.turn)
         while (turn := agenda.next(self.cluster.trial)) is not None:
-            group = asking[turn.number]
+            group = self._asking[turn.number]
             kin, queue = group.kin, self._queues.get(group.kin, [])
-            if not any(one is group for one in queue):
-                continue  # it has lost what it was to join
+            if self.cluster.holds is not None:
+                self.cluster.holds.pass_turn(group.key)
+            if kin in self._hopeless or not any(one is group for one in queue):
+                continue  # it was asked as one that has a hold, or has lost what it was to join
             rest = self._seat(group)
             if rest is None and self.cluster.shut_out:
                 shut_out.setdefault(kin, []).append(group)
@@ -268,17 +286,37 @@ class Future(EventLoop[float]):
                 continue
             else:
                 del queue[next(place for place, one in enumerate(queue) if one is group)]
-            following = self._following(queue, group, shut_out.get(kin, ()))
-            if following is not None:
-                ask(following, following.turn)
-            elif queue:
-                self._hopeless.add(kin)
-            else:
-                del self._queues[kin]
+            self._go_on(agenda, group, self._following(queue, group, shut_out.get(kin, ())))
             if rest is not None and rest.ask.shapes:
                 self._join(rest)
                 if rest.kin != kin:
-                    ask(rest, rest.turn.surplus)
+                    self._ask(agenda, rest, rest.turn.surplus)
+
+    def _ask(self, agenda: Agenda | QueueAgenda, group: ForecastGroup, turn: Turn) -> None:
+        """Turns are numbered: two groups may have one name, and so one turn."""
+        number = next(self._numbers)
+        self._asking[number] = group
+        agenda.add(turn._replace(number=number))
+
+    def _go_on(
+        self, agenda: Agenda | QueueAgenda, group: ForecastGroup, following: ForecastGroup | None
+    ) -> None:
+        """With the next of its kin, if there is one that may have room."""
+        if following is not None:
+            self._ask(agenda, following, following.turn)
+        elif self._queues[group.kin]:
+            self._hopeless.add(group.kin)
+        else:
+            del self._queues[group.kin]
+
+    def _held_in_queues(self) -> list[ForecastGroup]:
+        """Where there are queues: those that have a hold have a turn each time. Who comes after it may not
+        delay the hold, and who comes before it may."""
+        holds = self.cluster.holds
+        if holds is None or self.outset.lending is None:
+            return []
+        holds.begin_turns()
+        return [one for queue in self._queues.values() for one in queue if holds.has_place(one.key)]
 
     def _following(
         self, queue: list[ForecastGroup], group: ForecastGroup, shut_out: Sequence[ForecastGroup]
@@ -314,7 +352,7 @@ class Future(EventLoop[float]):
         self.starts.setdefault(group.key, at)
         holds = self.cluster.holds
         if holds is not None and holds.give_up(group.key):
-            self._freed = True  # what was held for it may be more than it takes
+            self._freed = self._unheld = True  # what was held for it may be more than it takes
         self.cluster.sit(self._stay_of(group, at), group, seats)
         return group.rest(seats)
 

@@ -1,13 +1,15 @@
 """Holds and reservations in one future: what is kept for somebody, and so is not there for others.
 
 A future begins with the calendar that the cycle has left, and its groups have their seats beside it as they
-have them in a cycle: by the same planner. Where a group has a place planned, it keeps that until it starts.
-Holds that would be made or moved later are not foreseen.
+have them in a cycle: by the same planner. Where a group has a place planned, it keeps that until it starts,
+or until one that goes before it takes the place. When it has started, the next that waits has a hold. No hold
+becomes earlier than it was planned.
 """
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -19,6 +21,7 @@ from maitred.decide.ask import Ask, Assignment
 from maitred.decide.holding.calendar import Tenure
 from maitred.decide.holding.idle import devices_idle
 from maitred.decide.holding.planning import Planner
+from maitred.decide.queues.admission import is_refused
 from maitred.decide.seats import Steps
 from maitred.explain.forecast.groups import ForecastGroup
 from maitred.explain.forecast.runs import NEVER
@@ -26,6 +29,8 @@ from maitred.explain.forecast.starting_point import AgedHold, StartingPoint
 
 NO_ROOM = 1 << 40
 """More than any node has of anything."""
+MOST_PLANS = 32
+"""So many holds are reckoned in one future, at most."""
 
 
 class FutureHolds:
@@ -38,6 +43,9 @@ class FutureHolds:
         self._planner = Planner(self.calendar, outset.context)
         self._strength = dict(outset.planned)
         """Of the groups that have a place planned."""
+        self._passed: set[str] | None = None if outset.lending is None else set()
+        """Where there are queues: those that have had their turns at this moment."""
+        self._plans = 0
         self._aged: dict[str, AgedHold] = dict(outset.aged)
         self._entries = {key: list(entries) for key, entries in outset.entered.items()}
         self._ends = dict(known.end_of_running)
@@ -58,6 +66,14 @@ class FutureHolds:
         self._ends[group.key] = end = self.end_of(group)
         self.calendar.enter(places, Tenure(self.now, end, group.key))
         self._entries.setdefault(group.key, []).extend(places)
+        if self._behind(group):
+            self._give_up_what_is_taken()
+
+    def _give_up_what_is_taken(self) -> None:
+        for one in self.calendar.moments:
+            if (one.trial.columns.free[:, one.nodes] < 0).any():
+                for key in one.groups:
+                    self.give_up(key)
 
     def left(self, key: str) -> None:
         self._ends.pop(key, None)
@@ -75,19 +91,36 @@ class FutureHolds:
         self.calendar.unplan(key)
         return True
 
+    def has_place(self, key: str) -> bool:
+        """Whether it has one planned."""
+        return key in self._strength
+
     def is_shut_out_with(self, group: ForecastGroup, other: ForecastGroup) -> bool:
         """Whether all that is kept from another of its kin is kept from this one, too."""
-        if group.key in self._strength:
+        if self.has_place(group.key):
             return False
         return group.payer == other.payer and group.most >= other.most and group.ends_by >= other.ends_by
 
+    # -- whose turn it is, where there are queues ------------------------------------------------------
+
+    def begin_turns(self) -> None:
+        self._passed = set()
+
+    def pass_turn(self, key: str) -> None:
+        if self._passed is not None:
+            self._passed.add(key)
+
     # -- who has room ----------------------------------------------------------------------------------
+
+    def _behind(self, group: ForecastGroup) -> set[str]:
+        """Groups whose holds it may delay: it outranks them, or its turn comes before theirs."""
+        lesser = {key for key, theirs in self._strength.items() if theirs > group.strength}
+        return lesser if self._passed is None else lesser | self._strength.keys() - self._passed
 
     @contextmanager
     def _ahead_of(self, group: ForecastGroup) -> Iterator[None]:
-        """Only what those have planned whom the group does not outrank; and nothing of its own."""
-        lesser = {key for key, theirs in self._strength.items() if theirs > group.strength}
-        with self.calendar.without(lesser | {group.key}):
+        """Only what those have planned who go before it; and nothing of its own."""
+        with self.calendar.without(self._behind(group) | {group.key}):
             yield
 
     def _asked(self, group: ForecastGroup) -> tuple[Ask, Tenure]:
@@ -127,6 +160,29 @@ class FutureHolds:
         ask, tenure = self._asked(group)
         with self._ahead_of(group):
             return ask.closed.union(*(one.nodes.tolist() for one in self.calendar.within(tenure)))
+
+    # -- holds that are made later ---------------------------------------------------------------------
+
+    @property
+    def has_room_for_more(self) -> bool:
+        """Whether more groups may have holds than have them now."""
+        return len(self._strength) < self.outset.policy.holds.depth and self._plans < MOST_PLANS
+
+    def plan(self, trial: Trial, group: ForecastGroup) -> None:
+        """A hold for a group that finds no seats, if it is known when it could begin."""
+        self._plans += 1
+        ask, _ = self._asked(group)
+        if not ask.need or is_refused(trial, ask, self.outset.policy):
+            return
+        place = self._planner.earliest(ask, partial(self._tenure, group), from_now=False)
+        if place is not None:
+            self._planner.keep(ask, place)
+            self._strength[group.key] = group.strength
+
+    def _tenure(self, group: ForecastGroup, begin: int) -> Tenure:
+        end = min(in_ms(begin / 1000 + group.most), in_ms(group.ends_by))
+        closed = self.reservations.closed_to_group(group.key, group.payer, begin, end)
+        return Tenure(begin, end, group.key, closed)
 
     # -- what is kept no longer ------------------------------------------------------------------------
 
