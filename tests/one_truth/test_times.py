@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from maitred.explain.capacity.capacity import capacity
 from maitred.explain.why.answer import Why
 from maitred.explain.why.comparing import compare
 from maitred.explain.why.why import why
@@ -25,6 +26,8 @@ from tests.support import decide
 
 HOLDS: Obj = {"holds": {"depth": 1}}
 BY_AGE: Obj = {"holds": {"depth": 1, "after": "10m", "idle": 1}}
+CORES_OF_NODE = 4_000
+"""As capacity counts them."""
 DEADLINE, NOT_BEFORE = "maitred.dev/deadline", "maitred.dev/not-before"
 
 
@@ -156,6 +159,7 @@ def test_everybody_says_the_same_of_times(name: str) -> None:
     check_remedies(objects, plain, policy)
     assert verify(objects, plain, policy, now=NOW) == []
     assert_times_agree(cluster)
+    assert_idle_agrees(cluster)
     assert_comes_true(cluster, policy, start)
 
 
@@ -176,6 +180,23 @@ def assert_times_agree(cluster: Cluster) -> None:
             assert_due_agrees(answer)
     for one, other in permutations(waiting, 2):
         assert compare(cluster.situation, one.group, other.group).without_other
+
+
+def assert_idle_agrees(cluster: Cluster) -> None:
+    """What is idle for a hold is what its nodes have free; of several holds, the first is told."""
+    (idle,) = capacity(cluster.situation).idle
+    told = {part.detail: part.devices for part in idle.reasons if part.reason == "Held"}
+    busy = {one["spec"].get("nodeName") for one in cluster.raw if one["kind"] == "Pod"}
+    busy |= {bind.node for bind in cluster.plan.binds}
+    expected = dict[str, int]()
+    for plan in cluster.situation.cycle().holds.planned:
+        names = {cluster.situation.snapshot.nodes.names[row] for row in plan.rows.tolist()} - busy
+        if names:
+            expected[plan.key], busy = CORES_OF_NODE * len(names), busy | names
+    assert told == expected
+    begun = [one for one in cluster.plan.reservations if one.state == "begun"]
+    reserved = {part.detail for part in idle.reasons if part.reason == "Reserved"}
+    assert reserved == {one.beneficiary for one in begun}
 
 
 def assert_due_agrees(answer: Why) -> None:
