@@ -208,7 +208,7 @@ class WaitingHolds:
             place = self.planner.earliest(ask, tenure_from, from_now=not decided)
             if before is not None and before.begins is not None and decided:
                 known = in_ms(before.begins)
-                if place is None or place.tenure.begin > known:
+                if place is None or place.tenure.begin > known or self._is_elsewhere(place, before):
                     place = self._as_before(before, ask, tenure_from) or place
         if place is None:
             place = self._by_age(view, ask, before)
@@ -275,6 +275,17 @@ class WaitingHolds:
             return None
         return self.planner.place_at(ask, max(begins, now + 1), tenure_from, nodes)
 
+    def _is_elsewhere(self, place: PlannedPlace, before: WaitingHold) -> bool:
+        """Whether it is other places at the time that is remembered. Two groups that begin at one time could
+        change places for ever."""
+        same_time = before.begins is not None and place.tenure.begin == in_ms(before.begins)
+        return same_time and self._places(place) != before.nodes
+
+    def _places(self, place: PlannedPlace) -> tuple[tuple[str, int], ...]:
+        """How many members are planned on each node, as it is remembered."""
+        counts = Counter(self.snapshot.nodes.names[row] for _, row in place.seats)
+        return tuple(sorted(counts.items()))
+
     def _as_kept(
         self, view: GroupView, ask: Ask, place: PlannedPlace, before: WaitingHold | None
     ) -> PlannedGroup:
@@ -325,8 +336,6 @@ class WaitingHolds:
         return HoldMemory(words_of(self.context.policy) if kept else "", tuple(kept))
 
     def _to_remember(self, one: PlannedGroup) -> WaitingHold:
-        names = self.snapshot.nodes.names
-        counts = Counter(names[row] for _, row in one.place.seats)
         tenure = one.place.tenure
         hold = WaitingHold(
             group=one.key,
@@ -335,7 +344,7 @@ class WaitingHolds:
             made=one.made,
             promised=None,
             begins=None,
-            nodes=tuple(sorted(counts.items())),
+            nodes=self._places(one.place),
         )
         if one.basis == "age":
             return self.idle.told(hold, one.ask, one.place.seats, one.before)
