@@ -123,7 +123,11 @@ class Booker:
         """From a whole second on: what is promised is written down so."""
         planner, tenure_from = self.bookings.planner, self.bookings.tenure_from(group.view)
         ask = self.bookings.elsewhere(group.view, group.ask)
-        found = planner.earliest(ask, tenure_from, from_now=False)
+
+        def place_at(moment: int) -> PlannedPlace | None:
+            return planner.place_at(ask, moment, tenure_from)
+
+        found = planner.earliest(ask, tenure_from, False, place_at)
         if found is None or found.tenure.begin % SECOND == 0:
             return found
-        return planner.place_at(ask, -(-found.tenure.begin // SECOND) * SECOND, tenure_from)
+        return place_at(-(-found.tenure.begin // SECOND) * SECOND)
