@@ -99,6 +99,7 @@ class Verdicts:
             budgets=self.record.budgets_memory(),
             planned=self.record.holds.memory,
             reservations=tuple(self.record.reservations.told()),
+            made_reservations=self.record.reservations.left,
             drains=tuple(self.record.maintenance.decisions()),
             taints=self.record.healing.taints,
             deadlines=self.record.limits.deadlines,

@@ -83,6 +83,8 @@ class ReservedNodes(Lean, frozen=True, omit_defaults=False):
     """`coming`, `begun` or `given back`."""
     others: int = 0
     """Pods of others that are on them still, or will be when it begins."""
+    by: str = ""
+    """Who has made it; empty: it is in the policy."""
 
 
 FIRST_YEAR, LAST_YEAR = 2020, 2199
@@ -109,6 +111,12 @@ def clock_time(field: str, text: str) -> datetime:
     if not FIRST_YEAR <= found.year <= LAST_YEAR:
         raise CalendarError(field, f"{text[:40]!r} is not between {FIRST_YEAR} and {LAST_YEAR}")
     return found.replace(microsecond=0)
+
+
+def is_left_out(clock: datetime, time_zone: str) -> bool:
+    """Whether clocks never show this time, as they are put forward over it."""
+    shown = clock.replace(tzinfo=ZoneInfo(time_zone)).astimezone(UTC).astimezone(ZoneInfo(time_zone))
+    return shown.replace(tzinfo=None) != clock
 
 
 def spans_between(one: Reservation, first: datetime, last: datetime) -> tuple[Span, ...]:

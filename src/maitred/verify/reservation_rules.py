@@ -25,10 +25,10 @@ class ReservationRule:
 
 
 def read_reservations(policy: Doc) -> tuple[ReservationRule, ...]:
-    return tuple(map(_read, policy.docs("reservations")))
+    return tuple(map(read_rule, policy.docs("reservations")))
 
 
-def _read(doc: Doc) -> ReservationRule:
+def read_rule(doc: Doc) -> ReservationRule:
     who, devices, release = doc.doc("for"), doc.doc("devices"), doc.text("releaseAfter", "none")
     return ReservationRule(
         doc.text("name"),

@@ -11,6 +11,7 @@ from .calendars import Span
 from .case import Breach, Case, breach
 from .fields import Doc
 from .groups import Group
+from .made_reservations import rules_in_force
 from .objects import Node
 from .planned import HoldJudge
 from .pods import Pod
@@ -25,9 +26,9 @@ def judge_reserved(case: Case) -> Iterator[Breach]:
     if case.now is None:
         return
     said = {doc.text("name"): doc for doc in case.plan.docs("reservations")}
-    rules = {rule.name: rule for rule in case.policy.reservations}
+    rules = rules_in_force(case)
     for name in sorted(said.keys() - rules.keys()):
-        yield breach(RESERVED, name, "is reserved, and the policy does not say so")
+        yield breach(RESERVED, name, "is reserved, and neither the policy nor anybody said so")
     judge = _Judge(case, case.now, said)
     for rule in rules.values():
         spans = rule.calendar.spans(case.now)
@@ -42,7 +43,7 @@ def judge_reserved(case: Case) -> Iterator[Breach]:
 
 def reserved_nodes(case: Case) -> Callable[[Group], frozenset[str]]:
     """On which nodes a group may not start now, as the Plan says which are reserved."""
-    if case.now is None or not case.policy.reservations:
+    if case.now is None or not rules_in_force(case):
         return lambda group: frozenset()
     judge = _Judge(case, case.now, {doc.text("name"): doc for doc in case.plan.docs("reservations")})
     return judge.closed_to
@@ -51,6 +52,7 @@ def reserved_nodes(case: Case) -> Callable[[Group], frozenset[str]]:
 class _Judge:
     def __init__(self, case: Case, now: int, said: dict[str, Doc]) -> None:
         self.case, self.now, self.said = case, now, said
+        self.rules = tuple(rules_in_force(case).values())
         self.ends = HoldJudge(case, now)
 
     def reservation(self, rule: ReservationRule, spans: list[Span], said: Doc) -> Iterator[Breach]:
@@ -137,7 +139,7 @@ class _Judge:
 
     def closed_to(self, group: Group) -> frozenset[str]:
         found = frozenset[str]()
-        for rule in self.case.policy.reservations:
+        for rule in self.rules:
             said = self.said.get(rule.name)
             if said is None or any(self._is_for(rule, pod) for pod in group.pending[:1]):
                 continue

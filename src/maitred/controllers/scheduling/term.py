@@ -18,6 +18,7 @@ import msgspec
 
 from maitred.cluster.news import Ends
 from maitred.controllers.answers.backlog import Backlog
+from maitred.controllers.answers.orders import AnyOrder, OrderOutcome, OverrideOrder
 from maitred.controllers.bookkeeping import Bookkeeper, Keeping
 from maitred.controllers.healing.part import HealingPart
 from maitred.controllers.health import ProcessHealth
@@ -31,6 +32,7 @@ from maitred.controllers.policy import PolicyKeeper
 from maitred.controllers.recording.change_lines import ChangeLines
 from maitred.controllers.recording.recorder import DecisionRecorder
 from maitred.controllers.recording.ring import Ring
+from maitred.controllers.reservations import ReservationsPart
 from maitred.controllers.scheduling.allocating import DevicePreparer
 from maitred.controllers.scheduling.binding import Binder, Order
 from maitred.controllers.scheduling.capacity_gauges import CapacityGauges
@@ -161,8 +163,9 @@ class SchedulingTerm:
         )
         self._limits = LimitPart(writer)
         self._overrides = OverridesPart(mirror, self._worklist, writer, home)
+        self._reservations = ReservationsPart(mirror, self._worklist, writer, home)
         self._reflectors = list(reflectors(client, served, mirror, self._returns))
-        for part in (self._healing, *self._memories, self._overrides):
+        for part in (self._healing, *self._memories, self._overrides, self._reservations):
             self._reflectors += part.reflectors(client)
         self._reflectors += [self._maintenance.reflector(client)] if acts else []
         for reflector in self._reflectors:
@@ -239,7 +242,8 @@ class SchedulingTerm:
         if not self._settings.shadow:
             self._notices.catch_up()
             parts = (self._binder, self._evicter, self._receipts, self._notices, self._repair)
-            own = (self._maintenance, self._limits, self._overrides, self._deadlines)
+            ordered = (self._overrides, self._reservations)
+            own = (self._maintenance, self._limits, *ordered, self._deadlines)
             for part in (*parts, *self._healing.parts, *own):
                 tasks.create_task(part.run())
             for memory in self._memories:
@@ -258,11 +262,16 @@ class SchedulingTerm:
                 self._settings.scheduler,
                 self._mirror.state.group_makers.served,
             )
-            self._witnesses.backlog.orders.begin(self._overrides.take)
+            self._witnesses.backlog.orders.begin(self._take)
         if self._bookkeeper is not None:
             tasks.create_task(self._bookkeeper.run())
         if self._witnesses.survey is not None:
             tasks.create_task(self._witnesses.survey.run(self.situation))
+
+    async def _take(self, order: AnyOrder) -> OrderOutcome:
+        if isinstance(order, OverrideOrder):
+            return await self._overrides.take(order)
+        return await self._reservations.take(order)
 
     def _records_dropped(self) -> int:
         return 0 if self._bookkeeper is None else self._bookkeeper.dropped
@@ -297,7 +306,8 @@ class SchedulingTerm:
     def _loop(self) -> SchedulingLoop:
         shadow = self._settings.shadow
         acting = () if shadow else (self._maintenance, self._evicter, self._limits, self._repair)
-        actors: tuple[PlanListener, ...] = (*acting, self._healing, *self._memories, self._overrides)
+        ordered = (self._overrides, self._reservations)
+        actors: tuple[PlanListener, ...] = (*acting, self._healing, *self._memories, *ordered)
         told: tuple[PlanFollower, ...] = (self._report, self._deadlines)
         tellers = told if shadow else (self._notices, *told)
         if self._bookkeeper is not None:

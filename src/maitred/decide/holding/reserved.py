@@ -38,7 +38,9 @@ from maitred.model.reservations import (
     overlap,
     spans_of,
 )
+from maitred.model.reserving import ReservationMemory
 from maitred.model.selector import selector_of
+from maitred.model.times import at_second
 from maitred.model.words import moment
 
 NOT_CLOSED: frozenset[int] = frozenset()
@@ -51,6 +53,8 @@ class KeptReservation:
     said: Reservation
     spans: tuple[Span, ...]
     """The one that is now or comes next, and those after it."""
+    by: str = ""
+    """Who has made it; empty: it is in the policy."""
     rows: Rows = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     have: int = 0
     """Devices on these nodes, if it asks for any."""
@@ -79,14 +83,15 @@ class KeptReservation:
 
 
 class Reservations:
-    """Where the policy has none, nothing of this is looked at."""
+    """Where there are none, nothing of this is looked at."""
 
     def __init__(self, snapshot: Snapshot, context: Context, now: int, ends: Callable[[], Ints]) -> None:
         """`ends`: by when each pod on a node has ended for certain."""
         self.snapshot, self.context, self.now = snapshot, context, now
         self._ends = ends
         self.over: list[Reservation] = []
-        self.kept: tuple[KeptReservation, ...] = tuple(self._all()) if context.policy.reservations else ()
+        there_are = context.policy.reservations or snapshot.reservations.reservations
+        self.kept: tuple[KeptReservation, ...] = tuple(self._all()) if there_are else ()
         """In the order in which they begin."""
 
     def _all(self) -> Iterator[KeptReservation]:
@@ -97,10 +102,31 @@ class Reservations:
                 coming.append(KeptReservation(said, spans))
             elif is_over(said, self.now):
                 self.over.append(said)
+        made = self.snapshot.reservations.reservations
+        for other in made:
+            spans = spans_of(other.said, self.now)
+            if spans and not self.why_not(other.said):
+                coming.append(KeptReservation(other.said, spans, other.by))
         found = list[KeptReservation]()
         for one in sorted(coming, key=lambda kept: (kept.said.devices is not None, kept.spans[0])):
             found.append(self._placed(one, found))
         yield from sorted(found, key=lambda kept: kept.spans[0])
+
+    def why_not(self, made: Reservation) -> str:
+        """Why one that somebody has made does not count beside the policy as it is now; empty if it does."""
+        if any(one.name == made.name for one in self.context.policy.reservations):
+            return "the policy has one of this name by now"
+        queue, book = made.beneficiary.queue, self.snapshot.book
+        if queue and (book is None or queue not in book.tree.number):
+            return f"the policy has no queue {queue} any more"
+        return ""
+
+    @property
+    def left(self) -> ReservationMemory | None:
+        """Those that somebody has made and that are not over, if any is over; else None."""
+        known = self.snapshot.reservations
+        left = known.at(at_second(self.now / 1000))
+        return None if left is known else left
 
     # -- for whom --------------------------------------------------------------------------------------
 
@@ -281,5 +307,5 @@ class Reservations:
             state = "given back" if one.given_back else "begun" if one.spans[0][0] <= self.now else "coming"
             nodes = tuple(sorted(names[row] for row in one.rows.tolist()))
             yield ReservedNodes(
-                one.said.name, str(one.said.beneficiary), begin, end, nodes, state, one.others
+                one.said.name, str(one.said.beneficiary), begin, end, nodes, state, one.others, one.by
             )
