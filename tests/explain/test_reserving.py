@@ -7,6 +7,8 @@ import msgspec
 import pytest
 
 from maitred.controllers.keeping import kept_as
+from maitred.explain.queues.survey import queues
+from maitred.explain.queues.tables import queue_lines
 from maitred.explain.redaction.situation import as_seen_by
 from maitred.explain.reserving.asking import reservation_of, reservations, state_of
 from maitred.explain.situation import Situation
@@ -255,3 +257,21 @@ def test_the_memory_forgets_those_that_are_over() -> None:
     )
     assert [one["said"]["name"] for one in plan["madeReservations"]["reservations"]] == ["next"]
     assert datetime.fromisoformat(plan["wakeAt"]) > datetime.fromisoformat(at("18:00"))
+
+
+def test_queues_show_what_is_reserved_for_them() -> None:
+    limits = [{"resource": GPU, "guarantee": 16}]
+    policy = {**keeping_nothing(), "queues": [{"name": "research", "limits": limits}]}
+    ours = saying(name="ours", **{"for": {"queue": "research"}})
+    theirs = saying(name="theirs", **{"for": {"namespace": "lab"}, "devices": {"resource": GPU, "count": 8}})
+    busy = [job(f"x{i}", gpu=3, node=f"r1n{i}") for i in range(2)]
+    found = queues(cluster(ours, theirs, policy=policy, nodes=[*racks(), *busy]))
+    told = {one.queue: one.reserved for one in found.queues}
+    [kept] = told["research"]
+    assert (kept.reservation, kept.begin, kept.state, kept.nodes) == ("ours", at("14:00"), "coming", 2)
+    assert (kept.there, kept.idle) == ({GPU: "16"}, {GPU: "16"})
+    assert [one.reservation for one in told["default"]] == ["theirs"]
+    assert (told["default"][0].there, told["default"][0].idle) == ({GPU: "8"}, {GPU: "5"})
+    lines = "\n".join(str(line) for line in queue_lines(found))
+    assert "RESERVED FOR" in lines
+    assert f"2 nodes; 16 {GPU}, 16 idle" in lines

@@ -71,6 +71,9 @@ class Reservation(Setting, frozen=True):
     """When it has begun so long ago and nobody for whom it is runs or waits, others may have its nodes."""
 
 
+COMING, BEGUN, GIVEN_BACK = "coming", "begun", "given back"
+
+
 class ReservedNodes(Lean, frozen=True, omit_defaults=False):
     """What one Plan keeps for a reservation: the time that it is for next, or now, and the nodes."""
 

@@ -29,6 +29,9 @@ from maitred.model.duration import milliseconds
 from maitred.model.policy import health_taints, matches_model
 from maitred.model.queues import Payer
 from maitred.model.reservations import (
+    BEGUN,
+    COMING,
+    GIVEN_BACK,
     Beneficiary,
     Reservation,
     ReservedDevices,
@@ -304,7 +307,7 @@ class Reservations:
         names = self.snapshot.nodes.names
         for one in self.kept:
             begin, end = (moment(at // 1000) for at in one.spans[0])
-            state = "given back" if one.given_back else "begun" if one.spans[0][0] <= self.now else "coming"
+            state = GIVEN_BACK if one.given_back else BEGUN if one.spans[0][0] <= self.now else COMING
             nodes = tuple(sorted(names[row] for row in one.rows.tolist()))
             yield ReservedNodes(
                 one.said.name, str(one.said.beneficiary), begin, end, nodes, state, one.others, one.by

@@ -16,6 +16,9 @@ from maitred.model.manifest.errors import FieldError, InputError
 from maitred.model.manifest.reservation_checks import check_form, check_reservation
 from maitred.model.queues import EVERY_MODEL
 from maitred.model.reservations import (
+    BEGUN,
+    COMING,
+    GIVEN_BACK,
     HORIZON,
     Beneficiary,
     Reservation,
@@ -58,9 +61,9 @@ LONGEST_WORD = 317
 NAMES_SHOWN = 3
 NOT_KEPT = "not kept"
 STATES = {
-    "coming": "others are not started there who would not end before",
-    "begun": "nobody else is started there",
-    "given back": "nobody came for whom it is, so others may start there",
+    COMING: "others are not started there who would not end before",
+    BEGUN: "nobody else is started there",
+    GIVEN_BACK: "nobody came for whom it is, so others may start there",
 }
 
 
@@ -239,7 +242,7 @@ def _state(said: Reservation, found: ReservedNodes) -> ReservationState:
     words, others = STATES[found.state], counted(found.others, "pod")
     if found.others:
         words += (
-            f"; {others} of others {'will be there then' if found.state == 'coming' else 'are there still'}"
+            f"; {others} of others {'will be there then' if found.state == COMING else 'are there still'}"
         )
     return ReservationState(
         name=said.name,

@@ -7,9 +7,10 @@ from rich.text import Text
 from maitred.explain.reserving.answer import ReservationDone, ReservationList, ReservationState
 from maitred.explain.reserving.asking import NOT_KEPT
 from maitred.explain.tables import Cell, aligned, header
+from maitred.model.reservations import BEGUN, COMING, GIVEN_BACK
 from maitred.model.words import counted
 
-STYLES = {"coming": "", "begun": "green", "given back": "dim", NOT_KEPT: "yellow"}
+STYLES = {COMING: "", BEGUN: "green", GIVEN_BACK: "dim", NOT_KEPT: "yellow"}
 THE_POLICY = "the policy"
 
 
