@@ -87,7 +87,7 @@ class Bookkeeper:
         """What the last Plan keeps for members that are not there."""
         self._reserved: tuple[ReservedNodes, ...] = ()
         """And what it says is reserved now."""
-        self._seen_kept = (self._rooms, self._reserved)
+        self._seen_kept: tuple[tuple[KeptRoom, ...], tuple[ReservedNodes, ...]] = ((), ())
 
     @property
     def dropped(self) -> int:

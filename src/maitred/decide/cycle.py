@@ -102,6 +102,7 @@ class _Cycle:
             scavenges = all(ask.scavenges for _, ask in mover.asks)
             agenda.add(moving_turn(self.context.policy.order, mover.priority, mover.name, number, scavenges))
         self._divide_budget()
+        self.record.beginnings.tell(self.trial)
         standing = self._standing_holds()
         while (turn_now := agenda.next(self.trial)) is not None:
             for group in standing.pop(turn_now.rank, ()):

@@ -57,6 +57,8 @@ def _sentence(evictions: Sequence[Eviction], parts: Sequence[str], reader: Audie
         beyond.append(f"an override lifts that group past its queue until {first.receipt.override.until}")
     if first.cause == MAINTENANCE:
         return f"evicted for maintenance, {first.receipt.rule}: {'; '.join([*parts, *beyond])}"
+    if first.cause == "Reservation":
+        return f"evicted as its nodes are reserved for others: {'; '.join([*parts, *beyond])}"
     preemptor = reader.group(first.preemptor)
     if first.cause in ("Reclaim", "Budget"):
         rule = rule_told(first.receipt.rule, first.preemptor, reader)

@@ -265,6 +265,8 @@ def evicted(evictions: Iterable[Eviction]) -> Iterator[Sequence[Cell]]:
 def ranks(evictions: Sequence[Eviction]) -> str:
     if evictions[0].cause == MAINTENANCE:
         return "for maintenance"
+    if evictions[0].cause == "Reservation":
+        return "places that are reserved for others"
     if any(eviction.cause == "Reclaim" for eviction in evictions):
         return "places that were lent to its queue" if len(evictions) == 1 else "places that were lent"
     if any(eviction.cause == "Budget" for eviction in evictions):

@@ -93,9 +93,10 @@ class Receipt(Record, frozen=True):
     """Who has lifted the group that it leaves for past the turn and the limits of its queue, if anybody."""
 
 
-EvictionCause = Literal["Preemption", "Reclaim", "Budget", "Maintenance"]
+EvictionCause = Literal["Preemption", "Reclaim", "Budget", "Maintenance", "Reservation"]
 """`Preemption`: for a higher priority. `Reclaim`: what they have was lent to their queue. `Budget`: they ran
-without paying, and the group pays. `Maintenance`: they are on nodes that are drained."""
+without paying, and the group pays. `Maintenance`: they are on nodes that are drained.
+`Reservation`: they are on nodes that are reserved for others, and were warned."""
 
 
 class Eviction(Record, frozen=True):

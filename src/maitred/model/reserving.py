@@ -13,7 +13,7 @@ import msgspec
 
 from maitred.model.manifest.errors import FieldError
 from maitred.model.manifest.reservation_checks import check_form
-from maitred.model.memory import MemoryObject, remembered
+from maitred.model.memory import MemoryObject, Name, remembered
 from maitred.model.meta import Lean, Timestamp
 from maitred.model.reservations import Reservation, is_over, spans_of
 from maitred.model.times import after
@@ -23,6 +23,9 @@ VERB = "reserve"
 """Who may reserve: whom RBAC allows this verb on `groups.maitred.dev` in all namespaces. Nodes are no
 namespace's own."""
 MOST_MADE, LONGEST_NAME, LONGEST_USER, LONGEST_SAID = 100, 63, 256, 4_000
+MOST_STANDING, MOST_WARNED = 200, 500
+LEAST_NOTICE = timedelta(minutes=1)
+"""Whoever is evicted for a reservation was warned so long before, however short its lead time is."""
 LATE = timedelta(minutes=5)
 """What began so shortly ago is not in the past."""
 LIST_THEM = "`maitred reserve --list` lists those that there are"
@@ -46,9 +49,29 @@ class MadeReservation(Lean, frozen=True, omit_defaults=False):
         return not spans_of(self.said, at) and is_over(self.said, at)
 
 
+class StandingReservation(Lean, frozen=True, omit_defaults=False):
+    """One of the policy that evicts: since when it is as it is."""
+
+    said: Reservation
+    since: Timestamp
+
+
+class ReservationNotice(Lean, frozen=True, omit_defaults=False):
+    """Pods of others have been told that they will have to leave."""
+
+    reservation: Name
+    unit: Name
+    """As it is evicted: a group, or a pod on its own."""
+    at: Timestamp
+    begin: Timestamp
+    """The beginning that it was told of."""
+
+
 class ReservationMemory(Lean, frozen=True, omit_defaults=False):
     reservations: Annotated[tuple[MadeReservation, ...], msgspec.Meta(max_length=MOST_MADE)] = ()
     """By name."""
+    standing: Annotated[tuple[StandingReservation, ...], msgspec.Meta(max_length=MOST_STANDING)] = ()
+    warned: Annotated[tuple[ReservationNotice, ...], msgspec.Meta(max_length=MOST_WARNED)] = ()
 
     def __str__(self) -> str:
         return msgspec.json.encode(self).decode()
@@ -59,10 +82,17 @@ class ReservationMemory(Lean, frozen=True, omit_defaults=False):
     def at(self, now: datetime) -> "ReservationMemory":
         """Those that are not over. The same object if none is."""
         left = tuple(one for one in self.reservations if not one.is_over(now))
-        return self if len(left) == len(self.reservations) else ReservationMemory(left)
+        if len(left) == len(self.reservations):
+            return self
+        return msgspec.structs.replace(self, reservations=left)
 
     def without(self, name: str) -> "ReservationMemory":
-        return ReservationMemory(tuple(one for one in self.reservations if one.said.name != name))
+        left = tuple(one for one in self.reservations if one.said.name != name)
+        return msgspec.structs.replace(self, reservations=left)
+
+    def with_more(self, made: MadeReservation) -> "ReservationMemory":
+        both = (*self.reservations, made)
+        return msgspec.structs.replace(self, reservations=tuple(sorted(both, key=lambda one: one.said.name)))
 
 
 NO_RESERVATIONS = ReservationMemory()
@@ -98,8 +128,7 @@ def recorded(
         return f"there are {MOST_MADE} reservations already; cancel one first: maitred reserve --cancel NAME"
     if new := {other.said.name for other in others.reservations}.difference(beside):
         return f"reservation {min(new)} was made at the same time; ask again"
-    both = (*others.reservations, one)
-    return ReservationMemory(tuple(sorted(both, key=lambda made: made.said.name)))
+    return others.with_more(one)
 
 
 def names_tried(base: str) -> Iterator[str]:

@@ -114,7 +114,7 @@ def _faults(case: Case, eviction: Eviction, homes: dict[Pod, Household]) -> Iter
     if request is None:
         yield f"there is no request {eviction.preemptor or 'at all'}"
         return
-    kin = _kin(pod, homes)
+    kin = kin_of(pod, homes)
     rows = [case.cluster.nodes.get(one.node_name) for one in kin]
     if not any(node is not None and request.means(node) for node in rows):
         yield f"nothing of it is on nodes of {eviction.preemptor}"
@@ -130,7 +130,7 @@ def _faults(case: Case, eviction: Eviction, homes: dict[Pod, Household]) -> Iter
         yield from _too_early(case, request, kin, case.now)
 
 
-def _kin(pod: Pod, homes: dict[Pod, Household]) -> tuple[Pod, ...]:
+def kin_of(pod: Pod, homes: dict[Pod, Household]) -> tuple[Pod, ...]:
     home = homes.get(pod)
     return home.pods if home is not None and is_tied(home) and pod in home.pods else (pod,)
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
+from .beginnings import judge_beginnings
 from .case import Breach, Case, breach
 from .choices import judge_choices
 from .claim_laws import judge_allocations, judge_standing_claims
@@ -82,6 +83,7 @@ def verify(
         *judge_planned(case),
         *judge_reserved(case),
         *judge_made(case),
+        *judge_beginnings(case),
         *judge_askers(case),
     }
     found |= {*judge_receipts(case), *judge_silence(case), *judge_impossible(case), *judge_parts(case)}

@@ -27,16 +27,22 @@ class Made:
         return not self.rule.calendar.spans(now) and self.rule.calendar.is_over(now)
 
 
-def known_reservations(case: Case) -> list[Made]:
+def record_of(case: Case) -> Doc:
+    """Empty if it cannot be read."""
     kept = case.cluster.raw.get(("ConfigMap", OBJECT))
     text = "" if kept is None else kept.doc("data").text("record")
     try:
         if not 0 < len(text) <= LONGEST:
-            return []
-        found = list(map(_read, Doc(json.loads(text), WHO).docs("reservations")))
+            return Doc({}, WHO)
+        record = Doc(json.loads(text), WHO)
+        found = list(map(_read, record.docs("reservations")))
     except (ValueError, TypeError):
-        return []
-    return found if len({one.rule.name for one in found}) == len(found) <= MOST else []
+        return Doc({}, WHO)
+    return record if len({one.rule.name for one in found}) == len(found) <= MOST else Doc({}, WHO)
+
+
+def known_reservations(case: Case) -> list[Made]:
+    return list(map(_read, record_of(case).docs("reservations")))
 
 
 def rules_in_force(case: Case) -> dict[str, ReservationRule]:
@@ -58,8 +64,8 @@ def judge_made(case: Case) -> Iterator[Breach]:
     if not said.raw:
         if len(left) < len(known):
             yield breach(RESERVED, WHO, "some are over, and are to be remembered all the same")
-    elif len(left) == len(known):
-        yield breach(RESERVED, WHO, "are to be written down anew, and none is over")
+    elif said.raw == record_of(case).raw:
+        yield breach(RESERVED, WHO, "are to be written down anew, and nothing has changed")
     elif [one.raw for one in said.docs("reservations")] != left:
         yield breach(RESERVED, WHO, "to be remembered are not those that were made and are not over")
 

@@ -22,6 +22,8 @@ class ReservationRule:
     count: int
     nodes: Selector | None
     within: str
+    evicts: bool = False
+    """At its beginning those who were warned."""
 
 
 def read_reservations(policy: Doc) -> tuple[ReservationRule, ...]:
@@ -43,4 +45,5 @@ def read_rule(doc: Doc) -> ReservationRule:
         devices.integer("count"),
         label_selector(doc, "nodes"),
         doc.text("within"),
+        doc.text("onStart", "wait") == "evict",
     )

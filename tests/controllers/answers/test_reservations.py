@@ -93,7 +93,7 @@ def test_what_is_posted_of_a_reservation_is_bounded_and_plain() -> None:
             (asking(name="\x1b]0;owned\x07"), "--name: "),
             (asking(timeZone="../../etc/passwd"), "--time-zone: "),
             (asking(every="FREQ=SECONDLY"), "--every: "),
-            (asking(**{"for": {"namespace": "team-c"}}), "--for: there is no namespace team-c"),
+            ({**asking(), "for": {"namespace": "team-c"}}, "--for: there is no namespace team-c"),
             ({**asking(), "by": "the-boss"}, "unknown field `by`"),
             ({"name": "demo"}, "missing required field"),
             ([], "Expected `object`"),

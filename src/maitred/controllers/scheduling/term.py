@@ -362,7 +362,7 @@ class SchedulingTerm:
                 order.group,
             )
             self._metrics.stale_groups.inc()
-        elif order.evictions and not order.is_maintenance:
+        elif order.evictions and not order.is_for_nobody:
             self._metrics.preemptions.inc()
 
     def _room_order_finished(self, order: RoomOrder) -> None:

@@ -41,9 +41,7 @@ from maitred.model.reservations import (
     overlap,
     spans_of,
 )
-from maitred.model.reserving import ReservationMemory
 from maitred.model.selector import selector_of
-from maitred.model.times import at_second
 from maitred.model.words import moment
 
 NOT_CLOSED: frozenset[int] = frozenset()
@@ -124,13 +122,6 @@ class Reservations:
             return f"the policy has no queue {queue} any more"
         return ""
 
-    @property
-    def left(self) -> ReservationMemory | None:
-        """Those that somebody has made and that are not over, if any is over; else None."""
-        known = self.snapshot.reservations
-        left = known.at(at_second(self.now / 1000))
-        return None if left is known else left
-
     # -- for whom --------------------------------------------------------------------------------------
 
     def is_for(self, said: Reservation, view: GroupView) -> bool:
@@ -149,7 +140,7 @@ class Reservations:
             return False
         return book.may_use(queue, payer.namespace)
 
-    def _theirs(self, who: Beneficiary) -> Mask:
+    def theirs(self, who: Beneficiary) -> Mask:
         """Which of the pods on nodes are theirs."""
         bound, snapshot = self.snapshot.bound, self.snapshot
         if not who.group:
@@ -173,7 +164,7 @@ class Reservations:
         """On nodes that no other reservation has at the same time. Those that are named go before those that
         are chosen."""
         begin, bound, nodes = one.spans[0][0], self.snapshot.bound, self.snapshot.nodes
-        theirs = self._theirs(one.said.beneficiary)
+        theirs = self.theirs(one.said.beneficiary)
         stay = (self._ends() > max(begin, self.now)) & ~bound.fixed
         others = np.bincount(bound.node[stay & ~theirs], minlength=len(nodes.names))
         inside = theirs & ~bound.terminating & ~bound.fixed

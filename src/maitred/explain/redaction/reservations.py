@@ -7,7 +7,7 @@ from maitred.explain.redaction.aliases import Aliases
 from maitred.explain.redaction.overrides import SOMEBODY
 from maitred.explain.redaction.vocabulary import Vocabulary
 from maitred.model.reservations import Beneficiary, Reservation
-from maitred.model.reserving import ReservationMemory
+from maitred.model.reserving import ReservationMemory, ReservationNotice
 
 
 def reservation_told(one: Reservation, names: Aliases, words: Vocabulary) -> Reservation:
@@ -28,6 +28,7 @@ def reservation_told(one: Reservation, names: Aliases, words: Vocabulary) -> Res
         time_zone=one.time_zone,
         lead_time=one.lead_time,
         release_after=one.release_after,
+        on_start=one.on_start,
     )
 
 
@@ -36,4 +37,11 @@ def reservations_told(memory: ReservationMemory, names: Aliases, words: Vocabula
         msgspec.structs.replace(one, said=reservation_told(one.said, names, words), by=SOMEBODY)
         for one in memory.reservations
     )
-    return ReservationMemory(tuple(told))
+    standing = (
+        msgspec.structs.replace(one, said=reservation_told(one.said, names, words)) for one in memory.standing
+    )
+    warned = (
+        ReservationNotice(words.told(one.reservation), names.key(one.unit), one.at, one.begin)
+        for one in memory.warned
+    )
+    return ReservationMemory(tuple(told), tuple(standing), tuple(warned))

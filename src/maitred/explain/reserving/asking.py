@@ -224,7 +224,7 @@ def reservations(situation: Situation) -> ReservationList:
 def state_of(situation: Situation, made: MadeReservation) -> ReservationState:
     """As it is once it has been made."""
     memory = situation.snapshot.reservations.at(situation.now).without(made.said.name)
-    known = states(situation, ReservationMemory((*memory.reservations, made)))
+    known = states(situation, memory.with_more(made))
     return next(one for one in known if one.name == made.said.name)
 
 

@@ -102,10 +102,9 @@ class Fitting:
         if len(self._known) >= MOST_LOOKS:
             raise TooManyLooksError
         snapshot, policy = self.situation.snapshot, self.situation.policy
-        others = self.memory.without(made.said.name).reservations
-        without = _kept_at(replace(snapshot, reservations=ReservationMemory(others)), policy, moment)
-        memory = ReservationMemory((*others, made))
-        beside = _kept_at(replace(snapshot, reservations=memory), policy, moment)
+        others = self.memory.without(made.said.name)
+        without = _kept_at(replace(snapshot, reservations=others), policy, moment)
+        beside = _kept_at(replace(snapshot, reservations=others.with_more(made)), policy, moment)
         had = {one.said.name: have(one) for one in without.kept}
         mine, robbed = 0, ""
         for one in beside.kept:
