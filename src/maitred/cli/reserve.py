@@ -1,7 +1,7 @@
 """`maitred reserve`: keep nodes for a queue, a namespace or a group, for a time."""
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
@@ -66,6 +66,13 @@ FOR_FORM = "queue/NAME, namespace/NAME or group/NAMESPACE/NAME"
     metavar="DURATION",
     help="When it is not used for so long from its beginning, others may have its nodes.",
 )
+@click.option(
+    "--on-start",
+    type=click.Choice(["wait", "evict"]),
+    default="wait",
+    show_default=True,
+    help="At its beginning: wait for those inside, or evict those who started later and were warned.",
+)
 @click.option("--list", "listing", is_flag=True, help="List the reservations, also those of the policy.")
 @click.option("--cancel", metavar="NAME", help="Cancel a reservation now. Who runs there stays.")
 @cluster_options
@@ -86,6 +93,7 @@ def command(
     name: str | None,
     lead_time: str,
     release_after: str,
+    on_start: Literal["wait", "evict"],
     listing: bool,
     cancel: str | None,
     form: str,
@@ -137,6 +145,7 @@ def command(
         time_zone=time_zone,
         lead_time=lead_time,
         release_after=release_after,
+        on_start=on_start,
     )
     place(cluster, "reservations", msgspec.json.encode(wish), form)
 

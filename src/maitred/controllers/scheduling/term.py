@@ -59,6 +59,7 @@ from maitred.controllers.scheduling.receipts import Receipts
 from maitred.controllers.scheduling.reclaiming import ClaimRepair
 from maitred.controllers.scheduling.repair import GangRepair
 from maitred.controllers.scheduling.report import Report
+from maitred.controllers.scheduling.reservation_notices import ReservationNotices
 from maitred.controllers.scheduling.worklist import Worklist
 from maitred.controllers.usage import MemoryPart, budgets_part, usage_part
 from maitred.explain.situation import Situation
@@ -198,6 +199,7 @@ class SchedulingTerm:
         )
         self._receipts = Receipts(events, teller)
         self._deadlines = DeadlineNotices(mirror, None if settings.shadow else teller, events)
+        self._reserved = ReservationNotices(None if settings.shadow else teller, events)
         if not settings.shadow:
             self._healing.act(suspensions, teller, events, metrics)
         self._report = Report(mirror, self.verdicts, settings.shadow, lambda: keeper.policy)
@@ -243,7 +245,7 @@ class SchedulingTerm:
             self._notices.catch_up()
             parts = (self._binder, self._evicter, self._receipts, self._notices, self._repair)
             ordered = (self._overrides, self._reservations)
-            own = (self._maintenance, self._limits, *ordered, self._deadlines)
+            own = (self._maintenance, self._limits, *ordered, self._deadlines, self._reserved)
             for part in (*parts, *self._healing.parts, *own):
                 tasks.create_task(part.run())
             for memory in self._memories:
@@ -308,7 +310,7 @@ class SchedulingTerm:
         acting = () if shadow else (self._maintenance, self._evicter, self._limits, self._repair)
         ordered = (self._overrides, self._reservations)
         actors: tuple[PlanListener, ...] = (*acting, self._healing, *self._memories, *ordered)
-        told: tuple[PlanFollower, ...] = (self._report, self._deadlines)
+        told: tuple[PlanFollower, ...] = (self._report, self._deadlines, self._reserved)
         tellers = told if shadow else (self._notices, *told)
         if self._bookkeeper is not None:
             tellers = (*tellers, self._bookkeeper)

@@ -5,6 +5,7 @@ import msgspec
 from maitred.model.meta import Lean
 from maitred.model.plan import Record
 from maitred.model.policy import API_VERSION
+from maitred.model.reservations import WarnedUnit
 
 
 class ReservationEnd(Lean, frozen=True, forbid_unknown_fields=True):
@@ -29,6 +30,9 @@ class ReservationState(Record, frozen=True):
     """`coming`, `begun`, `given back`, or `not kept`."""
     others: int
     """Pods of others that are on these nodes still, or will be when it begins."""
+    on_start: str
+    """`wait` for those who are inside when it begins, or `evict` those who were warned."""
+    warned: tuple[WarnedUnit, ...]
     words: str
     """What there is to say of it."""
 

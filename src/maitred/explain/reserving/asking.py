@@ -1,7 +1,7 @@
 """From what somebody asks for to a reservation that can be kept, and to what is told of it."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
 import msgspec
@@ -216,22 +216,23 @@ def check_fit(situation: Situation, made: MadeReservation) -> None:
 
 def reservations(situation: Situation) -> ReservationList:
     memory = situation.snapshot.reservations.at(situation.now)
-    return ReservationList(
-        reservations=tuple(states(situation, memory)), at=told(round(situation.now.timestamp() * 1000))
-    )
+    kept, at = kept_now(situation, memory), told(round(situation.now.timestamp() * 1000))
+    found = states(situation.decided().reservations, kept, memory)
+    return ReservationList(reservations=tuple(found), at=at)
 
 
 def state_of(situation: Situation, made: MadeReservation) -> ReservationState:
     """As it is once it has been made."""
     memory = situation.snapshot.reservations.at(situation.now).without(made.said.name)
-    known = states(situation, memory.with_more(made))
-    return next(one for one in known if one.name == made.said.name)
+    kept = kept_now(situation, memory.with_more(made))
+    return next(one for one in states(kept.told(), kept, memory) if one.name == made.said.name)
 
 
-def states(situation: Situation, memory: ReservationMemory) -> Iterator[ReservationState]:
-    kept = kept_now(situation, memory)
+def states(
+    told: Iterable[ReservedNodes], kept: Reservations, memory: ReservationMemory
+) -> Iterator[ReservationState]:
     said = {one.said.name: one.said for one in kept.kept}
-    for one in kept.told():
+    for one in told:
         yield _state(said[one.name], one)
     for made in memory.reservations:
         if why := kept.why_not(made.said):
@@ -244,6 +245,8 @@ def _state(said: Reservation, found: ReservedNodes) -> ReservationState:
         words += (
             f"; {others} of others {'will be there then' if found.state == COMING else 'are there still'}"
         )
+    if leaving := sum(not one.stays for one in found.warned):
+        words += f"; {counted(leaving, 'group')} warned, to leave then"
     return ReservationState(
         name=said.name,
         beneficiary=found.beneficiary,
@@ -256,6 +259,8 @@ def _state(said: Reservation, found: ReservedNodes) -> ReservationState:
         nodes=found.nodes,
         state=found.state,
         others=found.others,
+        on_start=said.on_start,
+        warned=found.warned,
         words=words,
     )
 
@@ -275,6 +280,8 @@ def _not_kept(made: MadeReservation, kept: Reservations, why: str) -> Reservatio
         nodes=(),
         state=NOT_KEPT,
         others=0,
+        on_start=made.said.on_start,
+        warned=(),
         words=f"does not count: {why}",
     )
 
