@@ -1,13 +1,16 @@
 """Reservations: when, and which nodes, everybody may know. For whom they are, and who has made them, only
 those whom it concerns."""
 
-import msgspec
-
 from maitred.explain.redaction.aliases import Aliases
 from maitred.explain.redaction.overrides import SOMEBODY
 from maitred.explain.redaction.vocabulary import Vocabulary
 from maitred.model.reservations import Beneficiary, Reservation
-from maitred.model.reserving import ReservationMemory, ReservationNotice
+from maitred.model.reserving import (
+    MadeReservation,
+    ReservationMemory,
+    ReservationNotice,
+    StandingReservation,
+)
 
 
 def reservation_told(one: Reservation, names: Aliases, words: Vocabulary) -> Reservation:
@@ -34,14 +37,20 @@ def reservation_told(one: Reservation, names: Aliases, words: Vocabulary) -> Res
 
 def reservations_told(memory: ReservationMemory, names: Aliases, words: Vocabulary) -> ReservationMemory:
     told = (
-        msgspec.structs.replace(one, said=reservation_told(one.said, names, words), by=SOMEBODY)
+        MadeReservation(said=reservation_told(one.said, names, words), by=SOMEBODY, made=one.made)
         for one in memory.reservations
     )
     standing = (
-        msgspec.structs.replace(one, said=reservation_told(one.said, names, words)) for one in memory.standing
+        StandingReservation(said=reservation_told(one.said, names, words), since=one.since)
+        for one in memory.standing
     )
     warned = (
-        ReservationNotice(words.told(one.reservation), names.key(one.unit), one.at, one.begin)
+        ReservationNotice(
+            reservation=words.told(one.reservation),
+            unit=names.key(one.unit),
+            at=one.at,
+            begin=one.begin,
+        )
         for one in memory.warned
     )
-    return ReservationMemory(tuple(told), tuple(standing), tuple(warned))
+    return ReservationMemory(reservations=tuple(told), standing=tuple(standing), warned=tuple(warned))
