@@ -6,11 +6,15 @@ from typing import Any
 import msgspec
 import pytest
 
+from maitred.explain.redaction.situation import as_seen_by
+from maitred.explain.situation import Situation
+from maitred.explain.why.why import why
 from maitred.model.reserving import ReservationMemory
 from maitred.verify import verify
 from tests.decide.reserving import DAY, GPU, at, inside, keeping, kept, made_as, planned, racks, saying
 from tests.oracle import builders as b
 from tests.oracle.builders import Obj
+from tests.support import policy_of, snapshot_of
 
 EVICTS = saying(onStart="evict", leadTime="2h", devices={"resource": GPU, "count": 32}, within="")
 """All nodes."""
@@ -61,9 +65,30 @@ def test_who_started_after_it_was_made_is_warned_and_leaves_when_it_begins() -> 
     [eviction] = then["evictions"]
     assert (eviction["cause"], eviction["for"]) == ("Reservation", "reservation/demo")
     assert eviction["receipt"]["rule"] == (
-        "reservation demo began at 2026-03-02T14:00:00Z; the group started after that was made, and was "
+        "its nodes are reserved for others from 2026-03-02T14:00:00Z; it started after that was made, and was "
         "warned at 2026-03-02T10:00:00Z"
     )
+
+
+def test_why_tells_who_is_warned_and_who_leaves_without_naming_anybody() -> None:
+    objects = [
+        *racks(),
+        runs("x", namespace="lab"),
+        b.namespace("lab"),
+        made_as({**EVICTS, "name": "secret"}),
+    ]
+    for hour, words in (
+        ("10:00", f"its nodes are reserved for others from {at('14:00')}: it is evicted then"),
+        ("14:00", f"its nodes are reserved for others from {at('14:00')}: it is evicted at {at('16:00')}"),
+    ):
+        rules = policy_of(keeping_none())
+        now = datetime.fromisoformat(at(hour))
+        whole = Situation(snapshot_of(objects, keeping_none()), rules, now)
+        answer = why(as_seen_by(whole, ["lab"]), "lab/x")
+        assert answer.yields is not None
+        assert answer.yields.words.startswith(words)
+        assert answer.yields.cause == "Reservation"
+        assert "secret" not in str(answer)
 
 
 def test_whoever_was_there_before_it_was_made_stays_and_it_waits() -> None:

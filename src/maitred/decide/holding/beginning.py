@@ -180,8 +180,8 @@ class Beginnings:
         broken = units.broken_budgets(chosen)
         for one in theirs:
             rule = (
-                f"reservation {kept.said.name} began at {_said(kept.span[0])}; the group started after that "
-                f"was made, and was warned at {_said(one.warned)}"
+                f"its nodes are reserved for others from {_said(kept.span[0])}; it started after that was "
+                f"made, and was warned at {_said(one.warned)}"
             )
             priority = max(int(evictable.priority[one.pods].max()), NOT_KNOWN + 2)
             for pod in one.pods.tolist():
