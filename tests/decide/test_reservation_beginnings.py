@@ -65,8 +65,8 @@ def test_who_started_after_it_was_made_is_warned_and_leaves_when_it_begins() -> 
     [eviction] = then["evictions"]
     assert (eviction["cause"], eviction["for"]) == ("Reservation", "reservation/demo")
     assert eviction["receipt"]["rule"] == (
-        "its nodes are reserved for others from 2026-03-02T14:00:00Z; it started after that was made, and was "
-        "warned at 2026-03-02T10:00:00Z"
+        "its nodes are reserved for others from 2026-03-02T14:00:00Z; it started after that was made, and "
+        "was warned at 2026-03-02T10:00:00Z"
     )
 
 
