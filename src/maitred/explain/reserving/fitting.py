@@ -6,9 +6,11 @@ fit is kept, as long as no node is lost. Who runs on the nodes is not looked at:
 them.
 """
 
-from collections.abc import Hashable, Iterator
+from bisect import bisect_right
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import combinations
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -30,6 +32,7 @@ MOST_LOOKS = 300
 """At so many moments it is looked what is there, for one reservation."""
 MOST_STARTS = 100
 """So many later times are tried."""
+STANDING = "the policy"
 CLOCK = "%Y-%m-%dT%H:%M:%S"
 
 
@@ -63,59 +66,82 @@ def _kept_at(snapshot: Snapshot, policy: Policy, now: int) -> Reservations:
 class Fitting:
     def __init__(self, situation: Situation, memory: ReservationMemory) -> None:
         """`memory`: those that have been made already."""
-        self.situation, self.memory = situation, memory
+        self.situation = situation
         self.now = round(situation.now.timestamp() * 1000)
+        self._policy = msgspec.structs.replace(situation.policy, reservations=())
+        self._places = {one.name: place for place, one in enumerate(situation.policy.reservations)}
+        standing = (MadeReservation(one, STANDING, situation.now) for one in situation.policy.reservations)
+        known = (*standing, *(one for one in memory.reservations if one.said.name not in self._places))
+        spans = ((one, spans_of(one.said, self.now)) for one in known)
+        self._others = tuple((one, found) for one, found in spans if found)
+        """In the order in which ties are decided, with their times."""
         self._known: dict[Hashable, tuple[int, str]] = {}
-        self._others = tuple(
-            (one.said, spans_of(one.said, self.now)) for one in kept_now(situation, memory).kept
-        )
 
     def alone(self, made: MadeReservation) -> int:
         """How much of what it asks for is there, if there were no others."""
-        policy = msgspec.structs.replace(self.situation.policy, reservations=())
-        snapshot = replace(self.situation.snapshot, reservations=ReservationMemory((made,)))
-        [kept] = _kept_at(snapshot, policy, self.now).kept
+        [kept] = self._kept((made,), self.now)
         return have(kept)
 
     def misfit(self, made: MadeReservation) -> Misfit | None:
         """At the first of its times at which it does not fit; None if it fits at all."""
         for span in spans_of(made.said, self.now):
-            beside = list(self._beside(made.said, span))
-            if not beside:
+            there = self._around(made, span)
+            if len(there) == 1:
                 continue
-            key = tuple((said.name, begin - span[0], end - span[0]) for said, (begin, end) in beside)
-            known = self._known.get((key, made.said.every))
+            pairs = combinations(enumerate(there), 2)
+            meet = frozenset((i, k) for (i, (_, one)), (k, (_, other)) in pairs if _meet(one, other))
+            key = (made.said.every, tuple(one.said.name for one, _ in there), meet)
+            known = self._known.get(key)
             if known is None:
-                known = self._known[key, made.said.every] = self._at(made, max(span[0], self.now))
-            there, robbed = known
-            if robbed or there < asked(made.said):
-                return Misfit(span, there, robbed, tuple(sorted({said.name for said, _ in beside})))
+                once = [_once(one, when) for one, when in there]
+                known = self._known[key] = self._at(made, once, max(span[0], self.now))
+            mine, robbed = known
+            if robbed or mine < asked(made.said):
+                beside = sorted(one.said.name for one, when in there if one is not made and _meet(when, span))
+                return Misfit(span, mine, robbed, tuple(beside))
         return None
 
-    def _beside(self, said: Reservation, span: Span) -> Iterator[tuple[Reservation, Span]]:
-        for other, spans in self._others:
-            if other.name != said.name:
-                yield from ((other, one) for one in spans if one[0] < span[1] and one[1] > span[0])
+    def _around(self, made: MadeReservation, span: Span) -> list[tuple[MadeReservation, Span]]:
+        """It, and those that matter to where it is: that are at the same time, now or the next time, or at
+        the same time as one of these. In the order in which they choose their nodes."""
+        moment, name = max(span[0], self.now), made.said.name
+        first = (
+            (one, spans[bisect_right(spans, moment, key=lambda span: span[1])])
+            for one, spans in self._others
+            if one.said.name != name and spans[-1][1] > moment
+        )
+        left, found, new = list(first), [(made, span)], [span]
+        while new:
+            near = [pair for pair in left if any(_meet(pair[1], one) for one in new)]
+            left = [pair for pair in left if not any(pair is one for one in near)]
+            found, new = [*found, *near], [when for _, when in near]
+        return sorted(found, key=self._place)
 
-    def _at(self, made: MadeReservation, moment: int) -> tuple[int, str]:
+    def _place(self, pair: tuple[MadeReservation, Span]) -> tuple[bool, Span, int, str]:
+        """What names its nodes comes first, and what begins first; then those of the policy, in its order."""
+        said, when = pair[0].said, pair[1]
+        return said.devices is not None, when, self._places.get(said.name, len(self._places)), said.name
+
+    def _at(self, made: MadeReservation, there: list[MadeReservation], moment: int) -> tuple[int, str]:
         """What it has then, and from whom it takes; it asks for nodes that others have."""
         if len(self._known) >= MOST_LOOKS:
             raise TooManyLooksError
-        snapshot, policy = self.situation.snapshot, self.situation.policy
-        others = self.memory.without(made.said.name)
-        without = _kept_at(replace(snapshot, reservations=others), policy, moment)
-        beside = _kept_at(replace(snapshot, reservations=others.with_more(made)), policy, moment)
-        had = {one.said.name: have(one) for one in without.kept}
-        mine, robbed = 0, ""
-        for one in beside.kept:
-            if one.said.name == made.said.name:
-                mine = have(one)
-            elif have(one) < min(had[one.said.name], asked(one.said)) and not robbed:
-                robbed = one.said.name
+        beside = {one.said.name: one for one in self._kept(there, moment)}
+        mine, robbed = have(beside.pop(made.said.name)), ""
+        short = [name for name, one in beside.items() if have(one) < asked(one.said)]
+        if short:
+            others = [one for one in there if one.said.name != made.said.name]
+            had = {one.said.name: have(one) for one in self._kept(others, moment)}
+            robbed = next((name for name in sorted(short) if have(beside[name]) < had[name]), "")
         wanted = made.said.nodes
-        if wanted is not None and mine < int(selected(snapshot.nodes, selector_of(wanted) or ()).sum()):
-            mine = 0
+        if wanted is not None:
+            nodes = selected(self.situation.snapshot.nodes, selector_of(wanted) or ())
+            mine = 0 if mine < int(nodes.sum()) else mine
         return mine, robbed
+
+    def _kept(self, known: Sequence[MadeReservation], moment: int) -> tuple[KeptReservation, ...]:
+        snapshot = replace(self.situation.snapshot, reservations=ReservationMemory(tuple(known)))
+        return _kept_at(snapshot, self._policy, moment).kept
 
     def first(self, made: MadeReservation) -> int | None:
         """When it would fit if it began later and were the same else. None if none of the times that were
@@ -131,6 +157,17 @@ class Fitting:
             except TooManyLooksError:
                 return None
         return None
+
+
+def _once(made: MadeReservation, span: Span) -> MadeReservation:
+    """Of its times only this one."""
+    begin, until = (at_second(at // 1000).strftime(CLOCK) for at in span)
+    once = msgspec.structs.replace(made.said, begin=begin, until=until, every="", time_zone="UTC")
+    return msgspec.structs.replace(made, said=once)
+
+
+def _meet(one: Span, other: Span) -> bool:
+    return one[0] < other[1] and other[0] < one[1]
 
 
 def have(kept: KeptReservation) -> int:
