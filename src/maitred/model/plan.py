@@ -95,8 +95,9 @@ class Receipt(Record, frozen=True):
 
 EvictionCause = Literal["Preemption", "Reclaim", "Budget", "Maintenance", "Reservation"]
 """`Preemption`: for a higher priority. `Reclaim`: what they have was lent to their queue. `Budget`: they ran
-without paying, and the group pays. `Maintenance`: they are on nodes that are drained.
-`Reservation`: they are on nodes that are reserved for others, and were warned."""
+without paying, and the group pays. `Maintenance`: somebody has asked for it, because their nodes are drained,
+or so that another group finds room. `Reservation`: they are on nodes that are reserved for others, and were
+warned."""
 
 
 class Eviction(Record, frozen=True):
