@@ -5,7 +5,7 @@ chosen anew in every cycle: those on which fewest pods of others will be left wh
 meanwhile do not change that, as they are not started there unless they end before. Once it has begun, nodes
 come first on which those for whom it is have started since, so that it stays where they are.
 
-Nobody is made to leave for a reservation. It waits for those who are inside, and yields to no rank.
+It yields to no rank, and waits for those who are inside; `beginning.py` says who leaves where it does not.
 """
 
 from bisect import bisect_right
