@@ -66,6 +66,8 @@ def test_from_the_beginning_to_the_end_only_those_for_whom_it_is() -> None:
         "nodes": ["r0n0", "r0n1"],
         "state": "begun",
         "others": 0,
+        "by": "",
+        "warned": [],
     }
     idle = planned([*racks(), *others], keeping(), at("17:59"))
     assert len(seats(idle)) == 2

@@ -266,6 +266,8 @@ def ranks(evictions: Sequence[Eviction]) -> str:
     if evictions[0].cause == MAINTENANCE:
         room = makes_room(evictions[0].preemptor)
         return "to make room for a group that waits" if room else "for maintenance"
+    if evictions[0].cause == "Reservation":
+        return "places that are reserved for others"
     if any(eviction.cause == "Reclaim" for eviction in evictions):
         return "places that were lent to its queue" if len(evictions) == 1 else "places that were lent"
     if any(eviction.cause == "Budget" for eviction in evictions):

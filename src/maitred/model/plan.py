@@ -13,6 +13,7 @@ from maitred.model.meta import Lean
 from maitred.model.overrides import OverrideMemory, OverrideNote
 from maitred.model.policy import API_VERSION
 from maitred.model.reservations import ReservedNodes
+from maitred.model.reserving import ReservationMemory
 from maitred.model.spending import SpendingMemory
 from maitred.model.usage import UsageMemory
 from maitred.model.words import counted
@@ -92,10 +93,11 @@ class Receipt(Record, frozen=True):
     """Who has lifted the group that it leaves for past the turn and the limits of its queue, if anybody."""
 
 
-EvictionCause = Literal["Preemption", "Reclaim", "Budget", "Maintenance"]
+EvictionCause = Literal["Preemption", "Reclaim", "Budget", "Maintenance", "Reservation"]
 """`Preemption`: for a higher priority. `Reclaim`: what they have was lent to their queue. `Budget`: they ran
-without paying, and the group pays. `Maintenance`: somebody has asked for it, because
-their nodes are drained, or so that another group finds room."""
+without paying, and the group pays. `Maintenance`: somebody has asked for it, because their nodes are drained,
+or so that another group finds room. `Reservation`: they are on nodes that are reserved for others, and were
+warned."""
 
 
 class Eviction(Record, frozen=True):
@@ -319,7 +321,9 @@ class Plan(Record, frozen=True):
     planned: HoldMemory | None = None
     """What is to be remembered of holds for groups that wait; None if nothing of that has changed."""
     reservations: tuple[ReservedNodes, ...] = ()
-    """What is kept for those of the policy that are not over: now, or the next time."""
+    """What is kept for those that are not over: now, or the next time."""
+    made_reservations: ReservationMemory | None = None
+    """Those beside the policy that are not over yet, if any is over by now; else None."""
     taints: tuple[NodeTaint, ...] = ()
     """Lemons to taint, and nodes that are none any more."""
     drains: tuple[DrainDecision, ...] = ()
