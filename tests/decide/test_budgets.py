@@ -331,6 +331,9 @@ def test_the_checker_finds_groups_that_no_budget_pays() -> None:
 def test_another_unit_begins_anew() -> None:
     kept = remembered("2026-01-31T11:59:30Z", team={"spent": 99.0, "unit": "EUR"})
     assert bound(decide([b.node("n", gpu=8), kept, asks("g", 8, "1h")], policy(8))) == ["g"]
+    ran = remembered("2026-01-31T11:59:30Z", team={"spent": 9.0, "rate": 4.0, "unit": "EUR"})
+    idle = decide([b.node("n", gpu=8), ran], policy())
+    assert (idle["budgets"], judged([b.node("n", gpu=8), ran], idle, policy())) == (None, [])
 
 
 def test_it_is_written_down_when_somebody_comes_or_leaves_and_else_once_a_minute() -> None:

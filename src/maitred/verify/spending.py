@@ -377,7 +377,8 @@ class _Ledger:
 
     def _has_changed(self, name: str, right: Spent) -> bool:
         last = self.known.queues.get(name) if self.known.at is not None else None
-        last = last or Spent(right.unit, right.begun)
+        if last is None or last.unit != right.unit:
+            last = Spent(right.unit, right.begun)
         return abs(last.rate - right.rate) > LEAST or abs(last.kept - right.kept) > LEAST
 
 

@@ -14,7 +14,6 @@ from maitred.explain.receipts import group_words
 from maitred.explain.situation import Situation
 from maitred.explain.why.answer import YieldAnswer
 from maitred.model.plan import Eviction
-from maitred.model.policy import preempts
 from maitred.model.queues import DEFAULT_QUEUE, named_queue
 from maitred.model.words import counted, moment
 
@@ -33,7 +32,7 @@ def yield_of(situation: Situation, rows: Rows) -> YieldAnswer | None:
     leaving = [one for one in situation.decided().evictions if one.pod in keys]
     if leaving:
         return _by_plan(situation, book, leaving, len(staying), any(borrowed))
-    if not any(borrowed) or not preempts(situation.policy):
+    if not any(borrowed) or situation.policy.preemption.mode == "never":
         return None
     return _whenever(situation, standings, staying, borrowed)
 
