@@ -212,6 +212,13 @@ def test_a_job_that_waits_is_told_that_its_clock_runs() -> None:
     assert "activeDeadlineSeconds" not in plan["groups"][0]["blockers"][0]["message"]
 
 
+def test_what_another_controller_manages_has_no_end_that_anybody_keeps() -> None:
+    full = b.pod("full", cpu=8, node="n1")
+    theirs = job(started=BEGUN, activeDeadlineSeconds=2 * HOUR, managedBy="example.com/other")
+    plan = decide([b.node("n1"), full, theirs, *pods(on=None)], None, NOON)
+    assert "deadline" not in plan["groups"][0]["blockers"][0]["detail"]
+
+
 def test_verify_finds_groups_that_are_placed_although_they_ask_for_too_much() -> None:
     asks = [job(marks={MAX_RUNTIME: "25h"}), *pods(on=None)]
     plan = decide([b.node("n1"), *asks], None, NOON)

@@ -229,9 +229,14 @@ def form_of(key: str) -> str:
 def deadline_of(job: Job) -> int | None:
     """When Kubernetes ends a Job, in milliseconds since 1970; None if it does not, or its clock stands."""
     seconds, started = job.spec.active_deadline_seconds, job.status.start_time
-    if seconds is None or started is None or job.spec.suspend:
+    if seconds is None or started is None or job.spec.suspend or not is_managed_by_kubernetes(job):
         return None
     return round(started.timestamp() * 1000) + in_bounds(seconds)
+
+
+def is_managed_by_kubernetes(job: Job) -> bool:
+    """Whoever else manages a Job may end it or not."""
+    return job.spec.managed_by in ("", JOB_CONTROLLER)
 
 
 def can_be_ended(job: Job, one_gang: bool) -> bool:
@@ -240,8 +245,7 @@ def can_be_ended(job: Job, one_gang: bool) -> bool:
     pods = 1 if job.spec.parallelism is None else job.spec.parallelism
     at_once = job.spec.completions is None or job.spec.completions <= pods
     ours = job.metadata.namespace not in SYSTEM_NAMESPACES
-    managed = job.spec.managed_by in ("", JOB_CONTROLLER)
-    return ours and managed and at_once and (one_gang or pods == 1)
+    return ours and is_managed_by_kubernetes(job) and at_once and (one_gang or pods == 1)
 
 
 def is_set_by_us(job: Job) -> bool:

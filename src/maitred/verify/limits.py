@@ -35,6 +35,16 @@ class JobClock:
         return None if started is None or self.doc.doc("spec").flag("suspend") else thousandths(started)
 
     @property
+    def is_kept(self) -> bool:
+        """Whether Kubernetes keeps its deadline: what others manage, they may end or not."""
+        return self.doc.doc("spec").text("managedBy") in ("", "kubernetes.io/job-controller")
+
+    @property
+    def end(self) -> int | None:
+        known = self.begun is not None and self.seconds is not None and self.is_kept
+        return (self.begun or 0) + (self.seconds or 0) * SECOND if known else None
+
+    @property
     def seconds(self) -> int | None:
         spec = self.doc.doc("spec")
         return spec.integer("activeDeadlineSeconds") if spec.given("activeDeadlineSeconds") else None
@@ -49,9 +59,8 @@ class JobClock:
         spec, meta = self.doc.doc("spec"), self.doc.doc("metadata")
         pods = spec.integer("parallelism") if spec.given("parallelism") else 1
         at_once = not spec.given("completions") or spec.integer("completions") <= pods
-        ours = spec.text("managedBy") in ("", "kubernetes.io/job-controller")
         free = meta.text("namespace") not in SYSTEM
-        return at_once and ours and free and (group.gang or pods == 1)
+        return at_once and self.is_kept and free and (group.gang or pods == 1)
 
 
 def judge_deadlines(case: Case) -> Iterator[Breach]:

@@ -7,6 +7,8 @@ from .groups import Group
 from .holds import undecided
 from .order import misfits
 from .promises import promised
+from .rights import is_refused, might_be_refused
+from .rules import Bind
 from .selectors import matches
 from .trees import Tree, rule_of
 
@@ -48,6 +50,11 @@ def _enough(group: Group, nominated: set[str]) -> bool:
     return needed <= len(nominated) < needed + max(1, group.slice_size)
 
 
+def _others(case: Case, group: Group) -> list[Bind]:
+    seats = (*case.binds, *case.nominations)
+    return [seat for seat in seats if case.group_of[seat[0].key] is not group]
+
+
 def _broken(case: Case, group: Group) -> bool:
     """Whether places that the quorum of a group had been promised still work, and it was not left them.
 
@@ -63,6 +70,8 @@ def _broken(case: Case, group: Group) -> bool:
     if not group.met({pod.key for pod, _ in seats}):
         return False
     if case.is_hour_missing:
+        return False
+    if seats and (might_be_refused(case, group) or is_refused(case, seats, _others(case, group))):
         return False
     if set(seats) == set(case.nominated(group)):
         return False
