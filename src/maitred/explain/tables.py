@@ -178,7 +178,7 @@ def deadline_rows(plan: Plan) -> Iterator[Sequence[Cell]]:
         words = f"ends at {one.ends}, by the run-time limit of {one.group} ({whose})"
         yield (
             "",
-            one.job,
+            one.job or one.pod,
             words if one.seconds is not None else "has none any more: it waits for places again",
         )
 
