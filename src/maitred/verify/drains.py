@@ -13,6 +13,7 @@ from .allowances import marks_of
 from .budgets import allowance
 from .case import Breach, Case, Eviction, breach
 from .counted import devices_of
+from .groups import Group
 from .impossible import stays
 from .objects import UNSCHEDULABLE, Cluster, Node, flatten
 from .pods import Pod
@@ -191,6 +192,12 @@ def _is_early(case: Case, eviction: Eviction) -> bool:
 
 
 # -- what is kept for them ---------------------------------------------------------------------------------
+
+
+def moving_alone(case: Case) -> list[Group]:
+    """Who leaves now and for whom nothing is kept: others are made, with other names."""
+    leaving = (case.group_of[one.pod.key] for one in case.evictions if one.cause == MAINTENANCE)
+    return [group for group in leaving if not case.held_count(group.key)]
 
 
 def keeps_for(case: Case, group: str) -> bool:
