@@ -253,6 +253,11 @@ def test_the_pods_of_a_gang_end_together() -> None:
     """The limit counts from the first. Who is made anew later has less time."""
     gang = [b.pod_group("g", 2), alone("a", group="g"), alone("b", "2026-01-31T11:30:00Z", group="g")]
     assert of_pods(PODS, *gang) == {"default/a": 4 * HOUR, "default/b": 3.5 * HOUR}
+    over = [*gang[:2], alone("b", "2026-01-31T11:59:00Z", group="g")]
+    rules = policy(default="30m", enforcePods=True)
+    assert of_pods(rules, *over) == {"default/a": 1800, "default/b": 1}
+    over[2]["spec"]["activeDeadlineSeconds"] = 1
+    assert of_pods(rules, *over) == {"default/a": 1800}, "who came too late cannot end any earlier"
     mixed = [*gang, alone("c", group="g", owner="ReplicaSet/web")]
     assert of_pods(PODS, *mixed) == {}, "whoever controls it would make another one"
 

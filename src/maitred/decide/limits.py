@@ -40,6 +40,7 @@ LATEST = np.iinfo(np.int64).max // 2
 """What never comes."""
 SLACK = 1_000
 """Kubernetes counts in seconds."""
+SHORTEST = 1_000
 STARTS_WITHIN = 5_000
 """After so long it is looked whether those who got their places now have started."""
 
@@ -159,8 +160,11 @@ class LimitKeeper:
         yield from self._of_jobs(pods[~self._alone[pods]], *told)
 
     def _of_pods(self, pods: Rows, group: str, end: int, said: str) -> Iterator[DeadlineToSet]:
+        """Who came after the end has the shortest deadline that there is."""
         bound, known = self.snapshot.bound, self._deadlines_of(pods)
-        for pod in pods[(bound.started[pods] != UNKNOWN_TIME) & (known > end + SLACK)].tolist():
+        started = bound.started[pods]
+        late = known > np.maximum(end, started + SHORTEST) + SLACK
+        for pod in pods[(started != UNKNOWN_TIME) & late].tolist():
             occupant, seconds = bound.occupants[pod], max(1, ceil((end - int(bound.started[pod])) / 1000))
             yield DeadlineToSet("", occupant.uid, group, seconds, moment(end // 1000), said, occupant.key)
 

@@ -106,7 +106,8 @@ def _due_pods(case: Case) -> Iterator[tuple[str, int]]:
             if pod.started is None or pod.controller is not None:
                 continue
             end, own = min(starts) + (limit or 0), _own_span(case, pod)
-            if own is None or thousandths(pod.started) + own > end + SECOND:
+            latest = max(end, thousandths(pod.started) + SECOND) + SECOND
+            if own is None or thousandths(pod.started) + own > latest:
                 yield pod.key, end
 
 

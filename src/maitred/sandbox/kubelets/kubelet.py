@@ -125,10 +125,10 @@ class Kubelet:
                 self._begin(local, PodStage.STOPPING, self._stop(local, seconds))
         elif local.stage is PodStage.NEW and not pod.is_finished:
             self._admit(local)
-        seconds, started = pod.spec.active_deadline_seconds, pod.status.start_time
-        if seconds is not None and started is not None and seconds != local.deadline:
+        deadline, started = pod.spec.active_deadline_seconds, pod.status.start_time
+        if deadline is not None and started is not None and deadline != local.deadline:
             self._stop_clock(local)
-            local.deadline, left = seconds, started + timedelta(seconds=seconds) - wall_clock()
+            local.deadline, left = deadline, started + timedelta(seconds=deadline) - wall_clock()
             local.clock = self._spawn(self._end_in_time(local, left.total_seconds()))
 
     def _admit(self, local: KubeletPod) -> None:
