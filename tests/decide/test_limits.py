@@ -294,6 +294,20 @@ def test_a_hold_may_count_on_it_before_the_pod_has_started() -> None:
         assert [one.message for one in found] == []
 
 
+def test_a_job_that_has_had_its_time_is_no_end_for_a_pod_that_starts_now() -> None:
+    """Its controller may be late. Otherwise the pod could take the place that is held for another."""
+    first = b.pod("first", cpu=4, node="n1", spec={"activeDeadlineSeconds": 3 * HOUR})
+    first["status"]["startTime"] = BEGUN
+    late = job(activeDeadlineSeconds=60, parallelism=1, completions=1)
+    (small,) = pods(on=None, size=1)
+    large = b.pod("large", cpu=6, created="2026-01-31T10:00:00Z")
+    objects = [b.node("n1", cpu=6), first, large, late, small]
+    rules = {"holds": {"depth": 1}}
+    plan = decide(objects, rules, NOON)
+    assert plan["binds"] == []
+    assert [one.message for one in verify(objects, plan, rules, None, datetime.fromisoformat(NOON))] == []
+
+
 def test_what_another_controller_manages_has_no_end_that_anybody_keeps() -> None:
     full = b.pod("full", cpu=8, node="n1")
     theirs = job(started=BEGUN, activeDeadlineSeconds=2 * HOUR, managedBy="example.com/other")

@@ -234,7 +234,8 @@ class HoldJudge:
         limit = group_limit(self.case, self.books, group, [pod])
         found += [] if limit is None else [first + limit]
         job = self._job(pod)
-        if job is not None and job.end is not None:
+        # A Job that should have ended ends nobody who starts now.
+        if job is not None and job.end is not None and (pod.holds or job.end > self.now):
             found.append(job.end)
         return found
 
