@@ -160,7 +160,8 @@ def runtime_of(
 
 def is_alone(about: ObjectMeta) -> bool:
     """Whether nobody controls a pod, neither its node nor anybody else, and it is not of the system."""
-    controlled = any(owner.controller for owner in about.owner_references)
+    owners = about.owner_references
+    controlled = bool(owners) and any(owner.controller for owner in owners)
     return not controlled and MIRROR not in about.annotations and about.namespace not in SYSTEM_NAMESPACES
 
 
