@@ -62,7 +62,7 @@ def _broken(case: Case, group: Group) -> bool:
     the promise holds against whoever was decided instead. The latter is not asked where pods look at others:
     who sits where changes what works.
     """
-    seats, managed = promised(case, group.pending), case.policy.managed
+    seats, open_nodes = promised(case, group.pending), {node.name for node in case.open_to(group)}
     if case.bound(group) or group.barred or case.invalid(group) or len(seats) != group.needed:
         return False
     if case.links.of(group) is not None or case.links.is_unclear(group) or group in case.healed:
@@ -75,7 +75,7 @@ def _broken(case: Case, group: Group) -> bool:
         return False
     if set(seats) == set(case.nominated(group)):
         return False
-    if managed is not None and not all(matches(managed, node.labels) for _, node in seats):
+    if any(node.name not in open_nodes for _, node in seats):
         return False
     if rule_of(group, case.staying(group), seats) is not None:
         return False
