@@ -216,6 +216,23 @@ def test_who_leaves_counts_for_no_limit_any_more_of_those_who_wait_for_its_place
     assert evicted(plan) == []
 
 
+def test_a_promise_to_who_borrows_yields_to_who_is_entitled() -> None:
+    """Of equal priority, and newer. One place is free, and the other one is taken back."""
+    limits = [{"resource": "cpu", "guarantee": 2}]
+    policy: Obj = {"queues": [{"name": "owner", "limits": limits}, {"name": "other"}]}
+    borrows, owned = {"maitred.dev/queue": "other"}, {"maitred.dev/queue": "owner"}
+    first = pod("first", 1, priority=100, created=1, annotations=borrows)
+    objects = [
+        node("n1", cpu=2),
+        *nominated([first], "n1"),
+        running("old", "n1", annotations=borrows),
+        pod("entitled", 2, priority=100, created=2, annotations=owned),
+    ]
+    plan = decided(objects, policy=policy)
+    assert (evicted(plan), nominations(plan)) == (["old"], {"entitled": "n1"})
+    assert verdict(plan, "first") == "Waiting"
+
+
 @pytest.mark.parametrize(
     ("limit", "kept"), [({"cap": 1}, True), ({"cap": 0}, False), ({"perUser": 0}, False)]
 )

@@ -7,7 +7,7 @@ from .groups import Group
 from .holds import undecided
 from .order import misfits
 from .promises import promised
-from .rights import is_refused, might_be_refused
+from .rights import Books, is_refused, might_be_refused
 from .rules import Bind
 from .selectors import matches
 from .trees import Tree, rule_of
@@ -88,4 +88,13 @@ def _broken(case: Case, group: Group) -> bool:
         pod.affinity or pod.anti_affinity or pod.spreads or pod.claims or pod.wants_devices for pod in pods
     ):
         return False
-    return set(seats) <= set(case.kept)
+    return set(seats) <= set(case.kept) and not _yields(case, group, seats)
+
+
+def _yields(case: Case, group: Group, seats: list[Bind]) -> bool:
+    """Whether somebody of another queue gets places on these nodes. Whoever is within its guarantee goes
+    before who borrows, and whether it is, is not asked here."""
+    books, places = Books(case), {node.name for _, node in seats}
+    own = {books.queue(pod) for pod, _ in seats}
+    others = (pod for pod, node in _others(case, group) if node.name in places)
+    return bool(case.policy.rights) and any(books.queue(pod) not in own for pod in others)
