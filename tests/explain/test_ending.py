@@ -126,6 +126,7 @@ def test_the_plan_shows_the_deadlines_that_it_sets_and_takes_back() -> None:
     deadlines = (
         DeadlineToSet("a/new", "u", "a/new", 60, "2026-01-31T12:01:00Z", MAX_RUNTIME),
         DeadlineToSet("a/old", "u"),
+        DeadlineToSet("", "u", "a/p", 60, "2026-01-31T12:01:00Z", "team", "a/p"),
     )
     lines = [line.plain.strip() for line in plan_lines(Plan(deadlines=deadlines))]
     place = lines.index("Deadlines of Jobs")
@@ -133,3 +134,5 @@ def test_the_plan_shows_the_deadlines_that_it_sets_and_takes_back() -> None:
         "a/new  ends at 2026-01-31T12:01:00Z, by the run-time limit of a/new (maitred.dev/max-runtime)",
         "a/old  has none any more: it waits for places again",
     ]
+    place = lines.index("Deadlines of pods")
+    assert lines[place + 1] == "a/p  ends at 2026-01-31T12:01:00Z, by the run-time limit of a/p (queue team)"
