@@ -11,6 +11,7 @@ ends: `spared` takes away what is not there at one of them.
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -68,10 +69,12 @@ class Moment:
     """Nodes of those who begin then."""
     shapes: set[int] = field(default_factory=set)
     """Of those who are planned to be there: what others do may matter to them."""
+    nodes: Rows = field(init=False)
+    """Their nodes, each once."""
 
-    @property
-    def nodes(self) -> Rows:
-        return np.unique(np.concatenate(self.rows))
+    def gather(self) -> None:
+        """Others begin then than did."""
+        self.nodes = np.unique(np.concatenate(self.rows))
 
     @property
     def as_it_is(self) -> HeldPlaces:
@@ -94,6 +97,12 @@ class Calendar:
         self._planned: dict[Seated, Tenure] = {}
         self.moments: list[Moment] = []
         """By time."""
+
+    @property
+    def at_once(self) -> int:
+        """When those begin who are planned for now: a moment later, so that whoever starts now is looked at
+        beside them."""
+        return self.now + 1
 
     @cached_property
     def ends(self) -> Ints:
@@ -140,6 +149,18 @@ class Calendar:
             for one in self.moments:
                 if tenure.holds(one.at):
                     one.shapes.add(entry.shape)
+        moment.gather()
+
+    def expect(self, entries: Iterable[Seated], tenure: Tenure) -> None:
+        """The same, where nobody is looked at beside them."""
+        self._planned.update(dict.fromkeys(entries, tenure))
+
+    def until(self, moment: int) -> "Calendar":
+        """Another one, without those who are planned to begin later."""
+        found = copy(self)
+        found._taken, found.moments = dict(self._taken), []
+        found._planned = {entry: tenure for entry, tenure in self._planned.items() if tenure.begin <= moment}
+        return found
 
     def unplan(self, group: str) -> None:
         """Of a group that has places planned: it has not."""
@@ -153,6 +174,8 @@ class Calendar:
         for moment in self.moments:
             moment.groups = [one for one in moment.groups if one != group]
         self.moments = [moment for moment in self.moments if moment.groups]
+        for moment in self.moments:
+            moment.gather()
 
     def _everyone(self, planned: bool = True) -> Iterator[tuple[Seated, Tenure]]:
         yield from self._taken.items()
@@ -217,16 +240,17 @@ class Calendar:
         return [one for one in self.moments if tenure.begin < one.at < tenure.end]
 
     @contextmanager
-    def spared(self, trial: Trial, moments: Sequence[Moment]) -> Iterator[None]:
-        """What is needed for others at one of these moments is not there for as long as the block runs."""
+    def spared(self, trial: Trial, moments: Sequence[Moment]) -> Iterator[bool]:
+        """What is needed for others at one of these moments is not there for as long as the block runs. True
+        if anything is."""
         if not moments:
-            yield
+            yield False
             return
         rows = np.unique(np.concatenate([one.nodes for one in moments]))
         left = np.min([one.trial.columns.free[:, rows] for one in moments], axis=0)
         kept = np.maximum(trial.columns.free[:, rows] - left, 0)
         trial.columns.set_aside(rows, kept)
         try:
-            yield
+            yield bool(kept.any())
         finally:
             trial.columns.set_aside(rows, -kept)
