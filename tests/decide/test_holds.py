@@ -471,3 +471,20 @@ def test_verify_does_not_believe_that_a_hold_is_in_the_way_which_is_not_there() 
     plan["planned"]["holds"] = []
     assert any("its quorum fits" in found for found in judged(world, plan, ONE))
     assert verdict(plan, "late") == "Waiting"
+
+
+@pytest.mark.parametrize("cpu", [2, 4])
+def test_groups_that_begin_at_one_time_do_not_change_places_for_ever(cpu: int) -> None:
+    """All nodes are free for them at one moment, and it is all the same who sits where."""
+    nodes = [b.node(name, cpu=4) for name in "abc"]
+    objects = [*nodes, *(runs(f"r{name}", name, until=60) for name in "abc")]
+    objects += [*waits("trio", cpu, 20, -40, size=3), *waits("lone", 2, 110, -5), *waits("other", 2, 90, -60)]
+    policy: Obj = {"holds": {"depth": 5}}
+    for now in (NOON, after_noon(10), after_noon(20)):
+        plan = decided(objects, policy, now)
+        for _ in range(3):
+            if plan["planned"] is not None:
+                objects = [one for one in objects if one["metadata"]["name"] != "maitred-holds"]
+                objects.append(remembered(plan["planned"]))
+            plan = decided(objects, policy, now)
+        assert plan["planned"] is None

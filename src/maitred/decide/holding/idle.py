@@ -9,6 +9,7 @@ from datetime import datetime
 
 import msgspec
 
+from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.holding.calendar import Calendar
 from maitred.decide.scoring import device_columns
@@ -35,7 +36,8 @@ class IdleTally:
 
     def told(self, hold: WaitingHold, ask: Ask, seats: Assignment, before: WaitingHold | None) -> WaitingHold:
         """With what stood idle for it so far. It is told anew when another amount does."""
-        rate = float(self._devices_idle(ask, seats))
+        trial = self.calendar.at(self.calendar.now, planned=False)
+        rate = float(devices_idle(trial, ask, seats, self.policy))
         if before is None or before.basis != "age" or before.over is not None:
             return msgspec.structs.replace(hold, at=self.now, rate=rate)
         if before.rate == rate:
@@ -68,16 +70,16 @@ class IdleTally:
         lasted = 0.0 if hold.at is None else max(0.0, (self.now - hold.at).total_seconds())
         return hold.idle + hold.rate * lasted / HOUR
 
-    def _devices_idle(self, ask: Ask, seats: Assignment) -> int:
-        """Of those that it is to have. Where it asks for none that are counted, its members count instead, as
-        far as they would fit by themselves."""
-        trial, idle = self.calendar.at(self.calendar.now, planned=False), 0
-        wanted = device_columns(trial.nodes, self.policy)
-        by_node = Counter[tuple[int, int]]((row, ask.shapes[member]) for member, row in seats)
-        for (row, shape), count in by_node.items():
-            requests = trial.columns.request_column(trial.needs(shape))
-            devices = sum(int(requests[column]) for column in wanted)
-            free = sum(max(0, int(trial.columns.free[column, row])) for column in wanted if requests[column])
-            fit = min(count, int(trial.columns.copies(shape)[row]))
-            idle += min(free, devices * count) if devices else fit
-        return idle
+
+def devices_idle(trial: Trial, ask: Ask, seats: Assignment, policy: Policy) -> int:
+    """Of those that it is to have. Where it asks for none that are counted, its members count instead, as far
+    as they would fit by themselves."""
+    wanted, idle = device_columns(trial.nodes, policy), 0
+    by_node = Counter[tuple[int, int]]((row, ask.shapes[member]) for member, row in seats)
+    for (row, shape), count in by_node.items():
+        requests = trial.columns.request_column(trial.needs(shape))
+        devices = sum(int(requests[column]) for column in wanted)
+        free = sum(max(0, int(trial.columns.free[column, row])) for column in wanted if requests[column])
+        fit = min(count, int(trial.columns.copies(shape)[row]))
+        idle += min(free, devices * count) if devices else fit
+    return idle
