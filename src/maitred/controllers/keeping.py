@@ -21,6 +21,7 @@ from maitred.model.holding import HOLDS, NO_HOLDS, HoldMemory, holds_of
 from maitred.model.memory import CONTENT, HOME, MEMORY, NO_MEMORY, HealthMemory, MemoryObject, memory_of
 from maitred.model.meta import ObjectMeta
 from maitred.model.overrides import NO_OVERRIDES, OVERRIDES, OverrideMemory, overrides_of
+from maitred.model.reserving import NO_RESERVATIONS, RESERVATIONS, ReservationMemory, reservations_of
 from maitred.model.spending import BUDGETS, NO_SPENDING, SpendingMemory, spending_of
 from maitred.model.usage import NO_USAGE, USAGE, UsageMemory, usage_of
 
@@ -82,6 +83,14 @@ BOOKED: MemoryKind[BookingMemory] = MemoryKind(
     NO_BOOKINGS,
     lambda kept: bookings_of(kept)[0],
     lambda state: state.bookings,
+)
+RESERVED: MemoryKind[ReservationMemory] = MemoryKind(
+    "reservations",
+    RESERVATIONS,
+    "reservations",
+    NO_RESERVATIONS,
+    lambda kept: reservations_of(kept)[0],
+    lambda state: state.reservations,
 )
 
 

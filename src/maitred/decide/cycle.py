@@ -106,6 +106,7 @@ class _Cycle:
         for number, mover in enumerate(self.record.maintenance.served):
             self._add_mover(mover, number)
         self._divide_budget()
+        self.record.beginnings.tell(self.trial)
         standing = self._standing_holds()
         booked = self.record.holds.booked
         booked.begin(Bookable(group.view, group.ask, not group.blocked) for group in everyone)

@@ -9,6 +9,7 @@ from maitred.explain.queues.answer import (
     LiftedGroup,
     QueueAmounts,
     QueueBookings,
+    QueueReservation,
     Queues,
     QueueState,
 )
@@ -33,6 +34,7 @@ BOOKED_TITLES = ("BOOKED STARTS OF", "AT MOST", "NOW", "KEPT", "BROKEN", "KEPT R
 BROKEN_TITLES = ("BROKEN START OF", "QUEUE", "WAS FOR", "CAUSE", "BY")
 IN_NONE = "(no queue)"
 LIFTED_TITLES = ("LIFTED PAST", "GROUP", "UNTIL", "BY", "REASON")
+RESERVED_TITLES = ("RESERVED FOR", "RESERVATION", "FROM", "UNTIL", "STATE", "NODES")
 NOTHING = "-"
 
 
@@ -42,7 +44,14 @@ def queue_lines(found: Queues, width: int | None = None) -> Iterator[Text]:
         rows = [row for one in found.queues for row in queue_rows(one, depths[one.queue])]
         budgets = budget_table({one.queue: one.budget for one in found.queues if one.budget is not None})
         lifted = [lifted_row(one.queue, group) for one in found.queues for group in one.lifted]
-        titled = ((TITLES, rows), budgets, (LIFTED_TITLES, lifted), *booked_tables(found))
+        reserved = [reserved_row(one.queue, kept) for one in found.queues for kept in one.reserved]
+        titled = (
+            (TITLES, rows),
+            budgets,
+            (LIFTED_TITLES, lifted),
+            (RESERVED_TITLES, reserved),
+            *booked_tables(found),
+        )
         parts: list[Iterable[Text]] = [
             aligned([header(*titles), *some], width) for titles, some in titled if some
         ]
@@ -134,6 +143,15 @@ def booked_row(one: QueueBookings) -> Sequence[Cell]:
 
 def lifted_row(queue: str, lifted: LiftedGroup) -> Sequence[Cell]:
     return queue, lifted.group, lifted.until, lifted.by, lifted.reason
+
+
+def reserved_row(queue: str, kept: QueueReservation) -> Sequence[Cell]:
+    amounts = [
+        f"{grouped(amount)} {resource}, {grouped(kept.idle[resource])} idle"
+        for resource, amount in kept.there.items()
+    ]
+    there = "; ".join((counted(kept.nodes, "node"), *amounts))
+    return queue, kept.reservation, kept.begin, kept.until, kept.state, there
 
 
 def remarks(found: Queues) -> Iterator[str]:

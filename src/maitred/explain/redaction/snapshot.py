@@ -25,6 +25,7 @@ from maitred.explain.redaction.nodes import Told, nodes_as_told
 from maitred.explain.redaction.overrides import overrides_told
 from maitred.explain.redaction.pods import LabelWords, PodFields, stay
 from maitred.explain.redaction.reports import ReportFields
+from maitred.explain.redaction.reservations import reservations_told
 from maitred.explain.redaction.storage import StorageFields
 from maitred.explain.redaction.vocabulary import Vocabulary, words_in
 from maitred.explain.tenant_words import told_to
@@ -134,6 +135,8 @@ class Redaction:
             unread_holds=old.unread_holds,
             bookings=bookings_told(old.bookings, names, self.reports, self.words.told),
             unread_bookings=old.unread_bookings,
+            reservations=reservations_told(old.reservations, names, self.words),
+            unread_reservations=old.unread_reservations,
             drains=tuple(drains.values()),
             unread_drains=old.unread_drains,
             drained={row: drains[drain.name] for row, drain in old.drained.items()},
