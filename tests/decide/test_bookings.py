@@ -276,6 +276,13 @@ def test_what_breaks_it_is_remembered_and_told(change: str, cause: str, who: str
     assert f"({who})" in told(again), "as long as the group waits"
 
 
+def test_a_reservation_that_comes_later_may_break_it_and_is_told() -> None:
+    times = {"from": "2026-01-31T12:10", "until": "2026-01-31T20:00"}
+    evening = {"name": "evening", "for": {"namespace": "other"}, "nodes": {}, **times}
+    plan = decided([*world(), promised(world())], {**TWO, "reservations": [evening]})
+    assert ended(plan) == [(False, "policy", "n1 is reserved for others by now")]
+
+
 def test_a_named_override_may_break_it_and_is_named() -> None:
     policy: Obj = {"queues": [{"name": "a", "bookings": 1}, {"name": "b"}]}
     objects = [*two_nodes(), *asks("big", by=60, minutes=60), *waits("demo", cpu=1, minutes=600, since=-10)]

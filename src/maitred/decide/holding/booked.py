@@ -127,7 +127,8 @@ class Bookings:
             elif self._still_counts(booking, found):
                 standing.append((found.view, found.ask, booking))
         for view, ask, booking in self._keep(standing):
-            self._break(booking, *self._breaking.why(booking, view, ask))
+            closed = self._tenure(view, in_ms(booking.at)).closed
+            self._break(booking, *self._breaking.why(booking, view, ask, closed))
 
     def _settle_if_started(self, booking: Booking) -> None:
         at = self._start_of(booking.group)

@@ -26,8 +26,13 @@ class BreakFinder:
     def __init__(self, snapshot: Snapshot, context: Context, calendar: Calendar) -> None:
         self.snapshot, self.context, self.calendar = snapshot, context, calendar
 
-    def why(self, booking: Booking, view: GroupView, ask: Ask) -> Broken:
-        """Neither its nodes nor others will do at its time."""
+    def why(self, booking: Booking, view: GroupView, ask: Ask, closed: frozenset[int]) -> Broken:
+        """Neither its nodes nor others will do at its time. `closed`: what is reserved for others then."""
+        rows = self.snapshot.nodes.rows
+        reserved = [node for node, _ in booking.nodes if rows.get(node) in closed]
+        if reserved:
+            words = f"{names_shown(reserved)} {_are(reserved)} reserved for others by now"
+            return "policy", words[:LONGEST_WORDS]
         cause, words = self._why(booking, view, ask)
         return cause, words[:LONGEST_WORDS]
 
