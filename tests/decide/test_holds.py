@@ -370,6 +370,24 @@ def test_idle_devices_are_counted_and_the_hold_ends() -> None:
     assert again["planned"]["holds"][0]["made"] == after_noon(150)
 
 
+def test_a_hold_does_not_stay_where_nobody_leaves() -> None:
+    """Nothing stands idle for it there, so the hold would never end; others have begun elsewhere."""
+    world = [*GPUS, devices("r0", "n0", 4), devices("r1", "n1", 4)]
+    world.append(b.pod("big", gpu=4, created=after_noon(-40)))
+    world[3]["status"]["startTime"] = after_noon(-90)
+    first = decided(world, AGED)
+    assert holds(first) == {"big": (None, ["n0"])}
+    assert first["wakeAt"] == after_noon(30)
+    world[3]["status"]["startTime"] = after_noon(20)
+    known = remembered(first["planned"])
+    assert decided([*world, known], AGED, after_noon(29))["planned"] is None
+    moved = decided([*world, known], AGED, after_noon(30))
+    assert holds(moved) == {"big": (None, ["n1"])}
+    (hold,) = moved["planned"]["holds"]
+    assert (hold["made"], hold["at"], hold["idle"]) == (after_noon(0), after_noon(30), 0.0)
+    assert moved["wakeAt"] == after_noon(60)
+
+
 def test_who_restarts_for_ever_is_not_waited_for() -> None:
     """Beside the Deployment there is no room for the group, however long it waits."""
     service = devices("web", "n0", 1, owner="ReplicaSet/web")
@@ -425,6 +443,15 @@ def test_verify_sees_what_is_wrong_with_a_hold(change: Obj, problem: str) -> Non
     assert any(problem in found for found in judged(world, plan, ONE))
 
 
+def test_verify_sees_a_hold_that_stays_where_nobody_leaves() -> None:
+    world = [*GPUS, devices("r0", "n0", 4), devices("r1", "n1", 4)]
+    world.append(b.pod("big", gpu=4, created=after_noon(-40)))
+    known = decided(world, AGED)["planned"]
+    later, problem = [*world, remembered(known)], "has a hold where nobody has left for too long"
+    plan = decided(later, AGED, after_noon(29))
+    assert problem in judged(later, plan, AGED, after_noon(30))
+
+
 def test_verify_sees_holds_that_are_too_many_or_later_for_no_cause() -> None:
     world = [*two_nodes(), *waits("big", minutes=60), *waits("next", minutes=60, since=-20)]
     plan = decide(world, {"holds": {"depth": 2}})
@@ -444,3 +471,20 @@ def test_verify_does_not_believe_that_a_hold_is_in_the_way_which_is_not_there() 
     plan["planned"]["holds"] = []
     assert any("its quorum fits" in found for found in judged(world, plan, ONE))
     assert verdict(plan, "late") == "Waiting"
+
+
+@pytest.mark.parametrize("cpu", [2, 4])
+def test_groups_that_begin_at_one_time_do_not_change_places_for_ever(cpu: int) -> None:
+    """All nodes are free for them at one moment, and it is all the same who sits where."""
+    nodes = [b.node(name, cpu=4) for name in "abc"]
+    objects = [*nodes, *(runs(f"r{name}", name, until=60) for name in "abc")]
+    objects += [*waits("trio", cpu, 20, -40, size=3), *waits("lone", 2, 110, -5), *waits("other", 2, 90, -60)]
+    policy: Obj = {"holds": {"depth": 5}}
+    for now in (NOON, after_noon(10), after_noon(20)):
+        plan = decided(objects, policy, now)
+        for _ in range(3):
+            if plan["planned"] is not None:
+                objects = [one for one in objects if one["metadata"]["name"] != "maitred-holds"]
+                objects.append(remembered(plan["planned"]))
+            plan = decided(objects, policy, now)
+        assert plan["planned"] is None

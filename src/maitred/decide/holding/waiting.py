@@ -128,22 +128,10 @@ class WaitingHolds:
             return found
         tenure = self.from_now(view)
         if trial.wish is None:
-            trial.wish = self._held_first(tenure)
+            trial.wish = self.calendar.held_first(tenure)
         found = self.dealer.seats(trial, ask, tenure, steps)
         trial.wish = None
         return found
-
-    def _held_first(self, tenure: Tenure) -> Ints | None:
-        """Places that others have later are used until then: who stays for longer can use the rest only."""
-        later = [moment for moment in self.calendar.moments if moment.at >= tenure.end]
-        if not later:
-            return None
-        wish = np.ones(len(self.snapshot.nodes.names), dtype=np.int64)
-        for moment in later:
-            wish[moment.nodes] = 0
-        for moment in self.calendar.within(tenure):
-            wish[moment.nodes] = 1
-        return wish
 
     def in_the_way(self, view: GroupView) -> tuple[HeldPlaces, ...]:
         """Those whom the group could delay if it started now."""
@@ -162,7 +150,7 @@ class WaitingHolds:
         """How long it has its places if it starts then; who comes late to a group leaves with it."""
         key = view.group.key
         if view.running:
-            end = self._end_of_running.get(key, NEVER)
+            end = self.end_of_running.get(key, NEVER)
         else:
             begun = self.calendar.now if start == self.calendar.at_once else start
             end = end_of_start(begun, view.runtime, self._terms(view))
@@ -173,7 +161,8 @@ class WaitingHolds:
         return NO_TERMS if book is None else book.run_terms(view.account)
 
     @cached_property
-    def _end_of_running(self) -> dict[str, int]:
+    def end_of_running(self) -> dict[str, int]:
+        """By when groups of which some run have ended for certain."""
         bound, seated = self.snapshot.bound, self.snapshot.seated
         last = np.zeros(len(seated), dtype=np.int64)
         grouped = bound.group >= 0
@@ -223,7 +212,7 @@ class WaitingHolds:
         if not self._may_have_one(trial, view, ask):
             return None
         self._looked_at += 1
-        before, tenure_from = self.remembered(view), partial(self._tenure, view)
+        before, tenure_from = self.idle.freed(self.remembered(view)), partial(self._tenure, view)
         place = None if decided else self._as_before(before, ask, tenure_from)
         if place is None:
             place = self._earliest(ask, tenure_from, before, decided)
@@ -248,7 +237,9 @@ class WaitingHolds:
             return planner.place_at(ask, moment, tenure_from)
 
         place = self.planner.earliest(ask, tenure_from, not decided, place_at)
-        if decided and known < NEVER and (place is None or place.tenure.begin > known):
+        if before is None or known == NEVER or not decided:
+            return place
+        if place is None or place.tenure.begin > known or self._is_elsewhere(place, before):
             return self._as_before(before, ask, tenure_from) or place
         return place
 
@@ -308,6 +299,17 @@ class WaitingHolds:
             return None
         return self.planner.place_at(ask, max(begins, self.calendar.at_once), tenure_from, nodes)
 
+    def _is_elsewhere(self, place: PlannedPlace, before: WaitingHold) -> bool:
+        """Whether it is other places at the time that is remembered. Two groups that begin at one time could
+        change places for ever."""
+        same_time = before.begins is not None and place.tenure.begin == in_ms(before.begins)
+        return same_time and self._places(place) != before.nodes
+
+    def _places(self, place: PlannedPlace) -> tuple[tuple[str, int], ...]:
+        """How many members are planned on each node, as it is remembered."""
+        counts = Counter(self.snapshot.nodes.names[row] for _, row in place.seats)
+        return tuple(sorted(counts.items()))
+
     def _as_kept(self, view: GroupView, kept: DealtPlace, before: WaitingHold | None) -> PlannedGroup:
         place = kept.place
         if place.gone is not None:
@@ -346,7 +348,8 @@ class WaitingHolds:
     # -- what is remembered ----------------------------------------------------------------------------
 
     @cached_property
-    def _to_be_remembered(self) -> HoldMemory:
+    def known(self) -> HoldMemory:
+        """All holds, as they are remembered from now on."""
         kept, places = list[WaitingHold](), 0
         holds = [*map(self._to_remember, self.planned), *self._resting]
         for hold in holds[:MOST_HOLDS]:
@@ -356,8 +359,6 @@ class WaitingHolds:
         return HoldMemory(words_of(self.context.policy) if kept else "", tuple(kept))
 
     def _to_remember(self, one: PlannedGroup) -> WaitingHold:
-        names = self.snapshot.nodes.names
-        counts = Counter(names[row] for _, row in one.place.seats)
         tenure = one.place.tenure
         hold = WaitingHold(
             group=one.key,
@@ -366,7 +367,7 @@ class WaitingHolds:
             made=one.made,
             promised=None,
             begins=None,
-            nodes=tuple(sorted(counts.items())),
+            nodes=self._places(one.place),
         )
         if one.basis == "age":
             return self.idle.told(hold, one.kept.ask, one.place.seats, one.before)
@@ -381,7 +382,7 @@ class WaitingHolds:
     @cached_property
     def memory(self) -> HoldMemory | None:
         """What is to be remembered from now on; None if that is what was."""
-        found = self._to_be_remembered if self.are_on else NO_HOLDS
+        found = self.known if self.are_on else NO_HOLDS
         return None if found == self.snapshot.holds else found
 
     @property
@@ -390,8 +391,8 @@ class WaitingHolds:
         if not self.are_on:
             return None
         begins = (one.place.tenure.begin for one in self.planned if one.basis == "limits")
-        spent = map(self.idle.spent_at, self._to_be_remembered.holds)
-        return min((*begins, *self._due, *(one for one in spent if one is not None)), default=None)
+        over = map(self.idle.over_at, self.known.holds)
+        return min((*begins, *self._due, *(one for one in over if one is not None)), default=None)
 
 
 def words_of(policy: Policy) -> str:
