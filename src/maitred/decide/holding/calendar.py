@@ -11,6 +11,7 @@ ends: `spared` takes away what is not there at one of them.
 
 from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -68,10 +69,12 @@ class Moment:
     """Nodes of those who begin then."""
     shapes: set[int] = field(default_factory=set)
     """Of those who are planned to be there: what others do may matter to them."""
+    nodes: Rows = field(init=False)
+    """Their nodes, each once."""
 
-    @property
-    def nodes(self) -> Rows:
-        return np.unique(np.concatenate(self.rows))
+    def gather(self) -> None:
+        """Others begin then than did."""
+        self.nodes = np.unique(np.concatenate(self.rows))
 
     @property
     def as_it_is(self) -> HeldPlaces:
@@ -89,9 +92,11 @@ class Moment:
         trial = self.trial.on(self.trial.nodes, snapshot)
         own = dict(zip(self.trial.load.seated(), trial.load.seated(), strict=True))
         shown = {entry: own[there] for entry, there in self.shown.items()}
-        return Moment(
+        found = Moment(
             self.at, self.is_known, trial, shown, list(self.groups), list(self.rows), set(self.shapes)
         )
+        found.gather()
+        return found
 
 
 class Calendar:
@@ -106,6 +111,12 @@ class Calendar:
         self._planned: dict[Seated, Tenure] = {}
         self.moments: list[Moment] = []
         """By time."""
+
+    @property
+    def at_once(self) -> int:
+        """When those begin who are planned for now: a moment later, so that whoever starts now is looked at
+        beside them."""
+        return self.now + 1
 
     @cached_property
     def ends(self) -> Ints:
@@ -146,7 +157,7 @@ class Calendar:
         """It is later by now. Who was to begin by now, and has not, is still to begin."""
         self.now = now
         for moment in self.moments:
-            moment.at = max(moment.at, now + 1)
+            moment.at = max(moment.at, self.at_once)
 
     def _show(self, entry: Seated, tenure: Tenure) -> None:
         for moment in self.moments:
@@ -173,6 +184,18 @@ class Calendar:
             for one in self.moments:
                 if tenure.holds(one.at):
                     one.shapes.add(entry.shape)
+        moment.gather()
+
+    def expect(self, entries: Iterable[Seated], tenure: Tenure) -> None:
+        """The same, where nobody is looked at beside them."""
+        self._planned.update(dict.fromkeys(entries, tenure))
+
+    def until(self, moment: int) -> "Calendar":
+        """Another one, without those who are planned to begin later."""
+        found = copy(self)
+        found._taken, found.moments = dict(self._taken), []
+        found._planned = {entry: tenure for entry, tenure in self._planned.items() if tenure.begin <= moment}
+        return found
 
     def unplan(self, group: str) -> None:
         """Of a group that has places planned: it has not."""
@@ -185,6 +208,8 @@ class Calendar:
         for moment in self.moments:
             moment.groups = [one for one in moment.groups if one != group]
         self.moments = [moment for moment in self.moments if moment.groups]
+        for moment in self.moments:
+            moment.gather()
 
     def _everyone(self, planned: bool = True) -> Iterator[tuple[Seated, Tenure]]:
         yield from self._taken.items()
@@ -284,14 +309,15 @@ class Calendar:
         return wish
 
     @contextmanager
-    def spared(self, trial: Trial, moments: Sequence[Moment]) -> Iterator[None]:
-        """What is needed for others at one of these moments is not there for as long as the block runs."""
+    def spared(self, trial: Trial, moments: Sequence[Moment]) -> Iterator[bool]:
+        """What is needed for others at one of these moments is not there for as long as the block runs. True
+        if anything is."""
         if not moments:
-            yield
+            yield False
             return
         rows, kept = self.kept(trial, moments)
         trial.columns.set_aside(rows, kept)
         try:
-            yield
+            yield bool(kept.any())
         finally:
             trial.columns.set_aside(rows, -kept)

@@ -189,7 +189,7 @@ class Sorting(ABC):
         for plan in self.survey.planned:
             amounts = np.zeros_like(self._left)
             for member, row in plan.place.seats:
-                amounts[row] += self._each_of(plan, plan.ask.shapes[member])
+                amounts[row] += self._each_of(plan, plan.kept.ask.shapes[member])
             if not np.minimum(amounts, self._left).any():
                 continue
             told += 1

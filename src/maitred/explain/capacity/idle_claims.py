@@ -131,7 +131,7 @@ class ClaimSorting(Sorting):
         """A like part of what the group asks for in all."""
         ranked = next((one for one in self.survey.waiting if one.view.group.key == plan.key), None)
         asks = any(map(self._asks, self.snapshot.shapes[shape].devices))
-        return self.survey.counted_of(ranked) // plan.ask.need if ranked is not None and asks else 0
+        return self.survey.counted_of(ranked) // plan.kept.ask.need if ranked is not None and asks else 0
 
     def _asks(self, need: ClaimNeed) -> bool:
         return bool(need.spec) and self.kind in self.claimed.kinds_of(need.spec)

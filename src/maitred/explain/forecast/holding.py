@@ -174,7 +174,9 @@ class FutureHolds:
         ask, _ = self._asked(group)
         if not ask.need or is_refused(trial, ask, self.outset.policy):
             return
-        place = self._planner.earliest(ask, partial(self._tenure, group), from_now=False)
+        tenure_from = partial(self._tenure, group)
+        place_at = partial(self._planner.place_at, ask, tenure_from=tenure_from)
+        place = self._planner.earliest(ask, tenure_from, False, place_at)
         if place is not None:
             self._planner.keep(ask, place)
             self._strength[group.key] = group.strength
@@ -193,7 +195,7 @@ class FutureHolds:
             spent = aged.at(self.now)
             if spent.idle >= self.outset.policy.holds.idle:
                 over.append(key)
-            rate = devices_idle(trial, aged.plan.ask, aged.plan.place.seats, self.outset.policy)
+            rate = devices_idle(trial, aged.plan.kept.ask, aged.plan.place.seats, self.outset.policy)
             self._aged[key] = replace(spent, rate=float(rate))
         return over
 
