@@ -92,11 +92,11 @@ class Moment:
         trial = self.trial.on(self.trial.nodes, snapshot)
         own = dict(zip(self.trial.load.seated(), trial.load.seated(), strict=True))
         shown = {entry: own[there] for entry, there in self.shown.items()}
-        found = Moment(
+        other = Moment(
             self.at, self.is_known, trial, shown, list(self.groups), list(self.rows), set(self.shapes)
         )
-        found.gather()
-        return found
+        other.gather()
+        return other
 
 
 class Calendar:
@@ -157,7 +157,7 @@ class Calendar:
         """It is later by now. Who was to begin by now, and has not, is still to begin."""
         self.now = now
         for moment in self.moments:
-            moment.at = max(moment.at, self.at_once)
+            moment.at = max(moment.at, now + 1)
 
     def _show(self, entry: Seated, tenure: Tenure) -> None:
         for moment in self.moments:

@@ -20,7 +20,7 @@ from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.holding.calendar import Tenure
 from maitred.decide.holding.idle import devices_idle
-from maitred.decide.holding.planning import Planner
+from maitred.decide.holding.planning import PlannedPlace, Planner
 from maitred.decide.queues.admission import is_refused
 from maitred.decide.seats import Steps
 from maitred.explain.forecast.groups import ForecastGroup
@@ -175,7 +175,10 @@ class FutureHolds:
         if not ask.need or is_refused(trial, ask, self.outset.policy):
             return
         tenure_from = partial(self._tenure, group)
-        place_at = partial(self._planner.place_at, ask, tenure_from=tenure_from)
+
+        def place_at(moment: int) -> PlannedPlace | None:
+            return self._planner.place_at(ask, moment, tenure_from)
+
         place = self._planner.earliest(ask, tenure_from, False, place_at)
         if place is not None:
             self._planner.keep(ask, place)
