@@ -78,7 +78,7 @@ def test_the_defaults() -> None:
             "protection": {"namespaces": None, "devicesPerNamespace": None},
         },
         "workloads": {"jobs": "gang", "owners": "gang", "keepRoom": "30m"},
-        "prices": {"currency": "USD", "devices": ()},
+        "prices": {"currency": "USD", "devices": (), "hours": ()},
         "queues": (),
         "fairShare": {"reclaim": False, "halfLife": "none", "longestWait": "none"},
         "holds": {"depth": 0, "perQueue": None, "after": "none", "idle": 100.0},

@@ -95,12 +95,16 @@ def check_places(field: str, one: Reservation, levels: Collection[str]) -> None:
         check_key(f"{field}.within", one.within)
 
 
-def check_times(field: str, one: Reservation) -> None:
+def check_time_zone(field: str, name: str) -> None:
     try:
-        ZoneInfo(one.time_zone)
+        ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        what = f"{one.time_zone[:80]!r} is not a time zone such as UTC or Europe/Berlin"
+        what = f"{name[:80]!r} is not a time zone such as UTC or Europe/Berlin"
         raise FieldError(f"{field}.timeZone", what) from None
+
+
+def check_times(field: str, one: Reservation) -> None:
+    check_time_zone(field, one.time_zone)
     if milliseconds(one.lead_time) is None:
         raise FieldError(f"{field}.leadTime", f"{one.lead_time!r} is not {FORM}")
     if one.release_after != NO_LIMIT and milliseconds(one.release_after) is None:
