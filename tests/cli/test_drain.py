@@ -86,3 +86,14 @@ def test_a_drained_request_twice_is_refused() -> None:
     result = invoke("n1", "--by", "2h", objects=[node("n1"), again])
     assert result.exit_code == 2
     assert "already" in result.stderr
+
+
+def test_whoever_waits_while_a_gang_leaves_hears_why() -> None:
+    """Room is kept for members that run and are to leave: for more than those of the group that wait."""
+    waiting = b.pod("big", gpu=8)
+    objects = [*map(node, ("n1", "n2")), drain("n1"), *gang("n1"), waiting]
+    for command in (["decide"], ["why", "big"], ["capacity"]):
+        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
+        result = CliRunner().invoke(cli, [*command, "-f", "-", "--now", NOW], input=text)
+        assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+        assert command == ["capacity"] or "default/big" in result.stdout

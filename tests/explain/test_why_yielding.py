@@ -10,6 +10,9 @@ from maitred.explain.why.answer import Comparison, Why, YieldAnswer
 from maitred.explain.why.comparing import compare
 from maitred.explain.why.tables import comparison_lines, why_lines
 from maitred.explain.why.why import why, why_named
+from maitred.model.drain import MAINTENANCE
+from tests.decide.draining import drain, node
+from tests.decide.draining import gang as drained
 from tests.explain.forecasts import at, gang, nodes
 from tests.explain.test_forecast_queues import inside, queue
 from tests.explain.whys import plan_of, situation_of, why_of
@@ -99,6 +102,18 @@ def test_only_queues_beside_the_branch_that_has_borrowed_may_reclaim_it() -> Non
 
 def test_without_queues_nothing_is_said() -> None:
     assert why_of([*BUSY, *NEW], "default/second").yields is None
+
+
+def test_who_is_to_be_evicted_hears_it_without_queues_too() -> None:
+    urgent = b.pod("urgent", gpu=8, priority=100)
+    victims = [why_of([*nodes(1), *gang("first", 1, on="n0", ran=2, gpu=8), urgent], "default/first")]
+    victims.append(why_of([node("n1"), node("n2"), drain("n1"), *drained("n1")], "default/train"))
+    for answer, to, cause in zip(
+        victims, ("default/urgent", "drain/drain-1"), ("Preemption", MAINTENANCE), strict=True
+    ):
+        assert answer.yields is not None
+        assert (answer.yields.to, answer.yields.cause, answer.yields.borrowed) == (to, cause, False)
+        assert answer.summary.endswith(f"; {answer.yields.words}")
 
 
 def test_a_comparison_names_the_cause_and_the_rule_of_the_receipt() -> None:

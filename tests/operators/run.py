@@ -1,15 +1,18 @@
 """Operators beside a control plane: their CRDs, their processes, and their webhooks on loopback."""
 
+import http.client
 import json
 import shutil
-import socket
+import ssl
 import time
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from http import HTTPStatus
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import SplitResult, urlsplit
 
 import yaml
 
@@ -45,8 +48,9 @@ class Operators:
         for operator, (child, place) in zip(missing, started, strict=True):
             child.wait_ready(f"http://{place.probes}/readyz")
             if operator.webhooks:
-                wait_listening(child, place.webhooks)
-                register(self.plane, operator, programs[operator], place)
+                bodies = webhooks(self.plane, operator, programs[operator], place)
+                wait_served(self.plane, child, bodies)
+                register(self.plane, bodies)
             self._running.add(operator)
 
     def __enter__(self) -> Self:
@@ -92,22 +96,9 @@ def process(plane: ControlPlane, operator: Operator, directory: Path) -> Iterato
         child.stop()
 
 
-def wait_listening(child: Process, port: int) -> None:
-    """Some say that they are ready before they serve their webhooks."""
-    deadline = time.monotonic() + READY_SECONDS
-    while True:
-        try:
-            socket.create_connection((HOST, port), timeout=5).close()
-            return
-        except OSError:
-            if time.monotonic() > deadline:
-                raise ProcessError(f"{child.name} serves no webhooks: {child.last_words()}") from None
-            time.sleep(POLL_SECONDS)
-
-
-def register(plane: ControlPlane, operator: Operator, directory: Path, place: Place) -> None:
+def webhooks(plane: ControlPlane, operator: Operator, directory: Path, place: Place) -> list[Json]:
     """As its manifests say, but for where the server is, and without kinds that tests do not use."""
-    bodies = list(yaml.safe_load_all((directory / WEBHOOKS).read_text()))
+    bodies: list[Json] = list(yaml.safe_load_all((directory / WEBHOOKS).read_text()))
     for body in bodies:
         body["metadata"]["name"] = operator.name
         body["webhooks"] = [
@@ -115,6 +106,32 @@ def register(plane: ControlPlane, operator: Operator, directory: Path, place: Pl
             for webhook in body["webhooks"]
             if set(webhook["rules"][0]["resources"]) <= {*operator.resources}
         ]
+    return bodies
+
+
+def wait_served(plane: ControlPlane, child: Process, bodies: Sequence[Json]) -> None:
+    """Some say that they are ready before they listen, and listen before they know every path."""
+    trusted = ssl.create_default_context(cadata=plane.authority.decode())
+    deadline = time.monotonic() + READY_SECONDS
+    for url in (webhook["clientConfig"]["url"] for body in bodies for webhook in body["webhooks"]):
+        while not is_served(urlsplit(url), trusted):
+            if time.monotonic() > deadline:
+                raise ProcessError(f"{child.name} does not serve {url}: {child.last_words()}")
+            time.sleep(POLL_SECONDS)
+
+
+def is_served(url: SplitResult, trusted: ssl.SSLContext) -> bool:
+    connection = http.client.HTTPSConnection(url.netloc, timeout=5, context=trusted)
+    try:
+        connection.request("POST", url.path)
+        return connection.getresponse().status != HTTPStatus.NOT_FOUND
+    except OSError:
+        return False
+    finally:
+        connection.close()
+
+
+def register(plane: ControlPlane, bodies: Sequence[Json]) -> None:
     plane.kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": bodies}))
 
 

@@ -44,6 +44,15 @@ def test_so_it_is_while_the_gang_leaves_and_when_it_is_back() -> None:
     assert breaches(back, decide(back, now="2026-01-31T12:00:40Z"), "2026-01-31T12:00:40Z") == []
 
 
+def test_a_pod_on_its_own_that_moves_goes_first() -> None:
+    moving = b.pod("web", gpu=8, node="n1", owner="ReplicaSet/web", priority=5, created=1)
+    cluster = [node("n1"), node("n2"), moving, drain("n1"), b.pod("later", gpu=8, created=50)]
+    plan = decide(cluster, now=NOW)
+    [told] = [one for one in plan["groups"] if one["group"] == "default/later"]
+    assert told["blockers"][0]["detail"]["ahead"] == ["default/web"]
+    assert breaches(cluster, plan) == []
+
+
 def test_nodes_of_a_request_take_no_new_pods() -> None:
     cluster = [node("n1"), b.pod("a", gpu=8), drain("n1")]
     plan = decide(cluster, now=NOW)

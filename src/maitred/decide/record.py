@@ -118,10 +118,13 @@ class TriedGroup:
     branches: tuple[QueueBranch, ...] | None = None
     """How it stands in its queue and in those above, as the cycle began; None as long as nobody asked."""
     key: str = field(init=False)
+    shapes: tuple[int, ...] = field(init=False)
+    """Of all that it asked for at first, by position. Who moves asks for more than its members that wait."""
     _taken: "Taken | None" = None
 
     def __post_init__(self) -> None:
         self.key = self.view.group.key
+        self.shapes = self.ask.shapes
 
     @classmethod
     def of(
@@ -203,7 +206,7 @@ class TriedGroup:
         """Of room for pods that are not there: their group, the row, the shape, and for how many."""
         if self.view.later is not None:
             for member, row in self.reserved:
-                yield self.comes_as(member), row, self.shape_of(member), 1
+                yield self.comes_as(member), row, self.shapes[member], 1
         elif self.reserved:
             for entry in self.held:
                 for row, copies in zip(entry.rows.tolist(), entry.copies.tolist(), strict=True):
@@ -213,10 +216,6 @@ class TriedGroup:
     def payer(self) -> int:
         """The account that pays for what is kept for it. Who begins without paying pays nothing."""
         return self.ask.account if self.seated else self.view.account
-
-    def shape_of(self, member: int) -> int:
-        own, later = self.view.shapes, self.view.later
-        return int(own[member]) if later is None or member < len(own) else later.shapes[member - len(own)]
 
     def comes_as(self, member: int) -> str:
         """The group that it is in, or will be in."""

@@ -64,7 +64,7 @@ class ExplainedCycle:
         """The account, and the shapes and rows of places that are kept for pods which come later: of this
         priority or a higher, and not of the group `besides`."""
         return [
-            (group.ask.account, [(group.shape_of(member), row) for member, row in group.kept])
+            (group.ask.account, [(group.shapes[member], row) for member, row in group.kept])
             for group in self._record.everyone
             if group.kept and group.screening.rank.priority >= priority and group.key != besides
         ]

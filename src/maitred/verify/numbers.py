@@ -6,6 +6,7 @@ from functools import cached_property
 
 from .case import Case, turn
 from .devices import shown_device
+from .drains import MAINTENANCE
 from .fields import Doc
 from .filters import FILTERS, place, why_not
 from .groups import Group
@@ -356,13 +357,15 @@ def _judge_sum(measure: Measure, detail: Doc, enough: bool) -> Iterator[str]:
 
 
 def _judge_priority(measure: Measure, detail: Doc) -> Iterator[str]:
-    """Who went first must have got something in this Plan, or hold a promise, and somebody must have."""
+    """Who went first must have got something in this Plan, or hold a promise, or move elsewhere; and somebody
+    must have."""
     case = measure.case
     if detail.given("ahead") and not detail.items("ahead"):
         yield "it names no group that goes first"
     places = (*case.binds, *case.nominations, *case.kept, *case.reserved)
     everyone = [*case.groups, *case.links.hosts()]
-    favoured = {case.group_of[pod.key].key for pod, _ in places}
+    moving = {case.group_of[one.pod.key].key for one in case.evictions if one.cause == MAINTENANCE}
+    favoured = {case.group_of[pod.key].key for pod, _ in places} | moving
     for name in detail.texts("ahead"):
         if name not in favoured:
             yield f"it says that {name} goes first, but no member of that is bound or nominated"

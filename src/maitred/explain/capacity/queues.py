@@ -75,7 +75,7 @@ def after_this_cycle(survey: Survey, snapshot: Snapshot) -> Trial:
     trial = Trial.of(snapshot)
     for group in survey.situation.cycle().groups:
         seats = [
-            (group.shape_of(member), row) for member, row in (*group.seated, *group.promised, *group.reserved)
+            (group.shapes[member], row) for member, row in (*group.seated, *group.promised, *group.reserved)
         ]
         for shape, rows, copies, account in by_shape([(group.ask.account, seats)]):
             trial.seat(shape, rows, copies, account)

@@ -21,6 +21,7 @@ from maitred.explain.capacity.document import PreemptionWorth
 from maitred.explain.capacity.survey import SECONDS_PER_HOUR, Survey
 from maitred.explain.forecast.estimate import Orders
 from maitred.explain.remedies.rehearsal import RankedGroup
+from maitred.model.drain import MAINTENANCE
 from maitred.model.duration import milliseconds
 from maitred.model.plan import Eviction
 from maitred.model.policy import preempts
@@ -49,12 +50,13 @@ def _hours_until(survey: Survey, start: str) -> float:
 
 
 def _preempting(survey: Survey) -> Iterator[PreemptionWorth]:
+    ranked_groups = {ranked.view.group.key: ranked for ranked in survey.rehearsal.ranked_groups}
     evictions: dict[str, list[Eviction]] = {}
     for eviction in survey.plan.evictions:
-        evictions.setdefault(eviction.preemptor, []).append(eviction)
+        if eviction.cause != MAINTENANCE:  # then it is for no group
+            evictions.setdefault(eviction.preemptor, []).append(eviction)
     if len(evictions) > MOST_GROUPS:
         survey.notes.append(f"{len(evictions) - MOST_GROUPS} more groups preempt others now")
-    ranked_groups = {ranked.view.group.key: ranked for ranked in survey.rehearsal.ranked_groups}
     for key in list(evictions)[:MOST_GROUPS]:
         yield _told(survey, ranked_groups[key], evictions[key], "")
 

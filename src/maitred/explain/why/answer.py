@@ -219,7 +219,7 @@ class YieldAnswer(Record, frozen=True):
     borrowed: bool
     """Whether it is beyond the guarantee of its queue, or of one above."""
     to: str | None = None
-    """The group for which it leaves by the current plan."""
+    """The group for which it leaves by the current plan; or the request to drain nodes, as `drain/NAME`."""
     cause: EvictionCause | None = None
     """Null if it does not leave by the current plan."""
     queues: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""What a group that runs loses to others, where there are queues: by the Plan, or whenever they want it."""
+"""What a group that runs loses to others: by the Plan; where there are queues also whenever they want it."""
 
 from collections.abc import Iterator, Sequence
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.journal import Rows
-from maitred.cluster.queues.book import Limit, QueueBook
+from maitred.cluster.queues.book import Limit
 from maitred.decide.preemption.evictable import EvictablePods
 from maitred.decide.queues.standings import Standings
 from maitred.decide.queues.words import named, shown
@@ -25,17 +25,18 @@ def yield_of(situation: Situation, rows: Rows) -> YieldAnswer | None:
     """Of the pods of a group that are on nodes; None where nobody may take anything from it."""
     book = situation.snapshot.book
     staying = rows[~situation.snapshot.bound.terminating[rows]]
-    if book is None or not len(staying) or book.account_of_bound[staying[0]] == NO_ACCOUNT:
+    if not len(staying):
         return None
-    standings = situation.once(_standings)
-    borrowed = [bool(there[staying].any()) for there in standings.borrowed]
+    borrowed = list[bool]()
+    if book is not None and book.account_of_bound[staying[0]] != NO_ACCOUNT:
+        borrowed = [bool(there[staying].any()) for there in situation.once(_standings).borrowed]
     keys = {occupant.key for occupant in situation.snapshot.bound.occupants[staying].tolist()}
     leaving = [one for one in situation.decided().evictions if one.pod in keys]
     if leaving:
-        return _by_plan(situation, book, leaving, len(staying), any(borrowed))
+        return _by_plan(situation, leaving, len(staying), any(borrowed))
     if not any(borrowed) or not preempts(situation.policy):
         return None
-    return _whenever(situation, standings, staying, borrowed)
+    return _whenever(situation, situation.once(_standings), staying, borrowed)
 
 
 def queueless_words(situation: Situation, rows: Rows) -> Iterator[str]:
@@ -59,13 +60,11 @@ def _standings(situation: Situation) -> Standings:
     return Standings(book, EvictablePods(situation.snapshot, situation.policy, now))
 
 
-def _by_plan(
-    situation: Situation, book: QueueBook, leaving: Sequence[Eviction], members: int, borrowed: bool
-) -> YieldAnswer:
-    first = leaving[0]
-    claimant = situation.cycle().group(first.preemptor)
-    account = NO_ACCOUNT if claimant is None else claimant.view.account
-    queue = "" if account == NO_ACCOUNT else book.tree.queues[book.accounts[account].queue].name
+def _by_plan(situation: Situation, leaving: Sequence[Eviction], members: int, borrowed: bool) -> YieldAnswer:
+    first, queue = leaving[0], ""
+    book, claimant = situation.snapshot.book, situation.cycle().group(first.preemptor)
+    if book is not None and claimant is not None and claimant.view.account != NO_ACCOUNT:
+        queue = book.tree.queues[book.accounts[claimant.view.account].queue].name
     if first.cause == "Reclaim":
         what = "it" if len(leaving) == members else f"{len(leaving)} of its {counted(members, 'pod')}"
         words = f"borrowed: {first.preemptor} of queue {queue} reclaims {what}"
