@@ -83,6 +83,7 @@ def test_the_defaults() -> None:
         "fairShare": {"reclaim": False, "halfLife": "none", "longestWait": "none"},
         "holds": {"depth": 0, "perQueue": None, "after": "none", "idle": 100.0},
         "reservations": (),
+        "provisioning": {"class": "", "parameters": {}, "after": "30s", "keep": "30m"},
     }
 
 

@@ -12,6 +12,7 @@ from maitred.model.duration import milliseconds
 from maitred.model.healing import FailureRule
 from maitred.model.node import HEALTH_TAINTS, Taint
 from maitred.model.pod import Resources
+from maitred.model.provisioning import Provisioning
 from maitred.model.queues import Queue
 from maitred.model.reservations import Reservation
 from maitred.model.selector import LabelSelector
@@ -256,6 +257,7 @@ class Policy(Setting, frozen=True):
     fair_share: FairShare = FairShare()
     holds: Holds = Holds()
     reservations: tuple[Reservation, ...] = ()
+    provisioning: Provisioning = Provisioning()
 
 
 @lru_cache(64)

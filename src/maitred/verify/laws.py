@@ -25,6 +25,7 @@ from .order import stuck
 from .overrides import judge_overrides
 from .planned import judge_planned
 from .pods import Pod
+from .provisioning import judge_asking
 from .reading import read_case
 from .receipts import judge_receipts
 from .reserved import judge_reserved, reserved_nodes
@@ -80,6 +81,7 @@ def verify(
         *judge_deadlines(case),
         *judge_planned(case),
         *judge_reserved(case),
+        *judge_asking(case),
         *judge_askers(case),
     }
     found |= {*judge_receipts(case), *judge_silence(case), *judge_impossible(case), *judge_parts(case)}

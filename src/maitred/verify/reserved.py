@@ -14,6 +14,7 @@ from .groups import Group
 from .objects import Node
 from .planned import HoldJudge
 from .pods import Pod
+from .provisioning import CameFor, came_for, has_strangers
 from .queues import is_model
 from .reservation_rules import ReservationRule
 from .selectors import matches
@@ -26,9 +27,11 @@ def judge_reserved(case: Case) -> Iterator[Breach]:
         return
     said = {doc.text("name"): doc for doc in case.plan.docs("reservations")}
     rules = {rule.name: rule for rule in case.policy.reservations}
-    for name in sorted(said.keys() - rules.keys()):
+    came, judge = came_for(case), _Judge(case, case.now, said)
+    for one in came.values():
+        yield from judge.newcomers(one, said.get(one.name))
+    for name in sorted(said.keys() - rules.keys() - came.keys()):
         yield breach(RESERVED, name, "is reserved, and the policy does not say so")
-    judge = _Judge(case, case.now, said)
     for rule in rules.values():
         spans = rule.calendar.spans(case.now)
         if rule.name not in said:
@@ -42,7 +45,7 @@ def judge_reserved(case: Case) -> Iterator[Breach]:
 
 def reserved_nodes(case: Case) -> Callable[[Group], frozenset[str]]:
     """On which nodes a group may not start now, as the Plan says which are reserved."""
-    if case.now is None or not case.policy.reservations:
+    if case.now is None or not (case.policy.reservations or case.policy.asking.kind):
         return lambda group: frozenset()
     judge = _Judge(case, case.now, {doc.text("name"): doc for doc in case.plan.docs("reservations")})
     return judge.closed_to
@@ -68,6 +71,27 @@ class _Judge:
         if back and not self._may_be_given_back(rule, spans[0], nodes):
             yield breach(RESERVED, rule.name, "is given back, though it is not unused for so long")
         yield from self._strangers(rule, spans[1:] if back else spans, nodes)
+
+    # -- nodes that came for somebody ------------------------------------------------------------------
+
+    def newcomers(self, one: CameFor, said: Doc | None) -> Iterator[Breach]:
+        """None of them is kept for others by anything else."""
+        names = [] if said is None else said.texts("nodes")
+        for name in names:
+            node = self.case.cluster.nodes.get(name)
+            if name not in one.nodes or node is None:
+                yield breach(RESERVED, one.name, f"keeps {name}, which did not come for {one.group}")
+            elif has_strangers(self.case, node, one.group):
+                yield breach(RESERVED, one.name, f"keeps {name}, which others have")
+        if said is not None and (said.text("for"), said.text("until")) != (
+            f"group {one.group}",
+            _written(one.span[1]),
+        ):
+            yield breach(RESERVED, one.name, "is kept for somebody else, or until another time")
+        for pod, node in (*self.case.binds, *self.case.nominations):
+            if node.name in names and self.case.group_of[pod.key].key != one.group:
+                what = f"starts on {node.name}, which has come for {one.group} (request {one.name})"
+                yield breach(RESERVED, pod.key, what)
 
     # -- where -----------------------------------------------------------------------------------------
 
@@ -144,6 +168,9 @@ class _Judge:
             spans = rule.calendar.spans(self.now)[said.text("state") == "given back" :]
             if self._is_in_the_way(rule, spans, group):
                 found |= frozenset(said.texts("nodes"))
+        for name, one in came_for(self.case).items():
+            if name in self.said and one.group != group.key:
+                found |= frozenset(self.said[name].texts("nodes"))
         return found
 
     def _is_for(self, rule: ReservationRule, pod: Pod) -> bool:

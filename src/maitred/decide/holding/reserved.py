@@ -24,6 +24,7 @@ from maitred.cluster.snapshot import NO_GROUP, GroupView, Snapshot
 from maitred.decide.budget import namespace_of
 from maitred.decide.compile import managed_nodes
 from maitred.decide.context import Context
+from maitred.decide.holding.provisioned import ProvisionedNodes, provisioned
 from maitred.decide.levels import codes_of, key_of_level
 from maitred.model.duration import milliseconds
 from maitred.model.policy import health_taints, matches_model
@@ -78,6 +79,13 @@ class KeptReservation:
         return begins - self.lead <= begin if end >= NEVER else begins < end
 
 
+def _of_newcomers(one: ProvisionedNodes) -> KeptReservation:
+    begin, until = (moment(at // 1000) for at in (one.begin, one.until))
+    who = Beneficiary(group=one.group)
+    said = Reservation(name=one.name, beneficiary=who, begin=begin, until=until, lead_time="0s")
+    return KeptReservation(said, ((one.begin, one.until),), one.rows)
+
+
 class Reservations:
     """Where the policy has none, nothing of this is looked at."""
 
@@ -86,7 +94,8 @@ class Reservations:
         self.snapshot, self.context, self.now = snapshot, context, now
         self._ends = ends
         self.over: list[Reservation] = []
-        self.kept: tuple[KeptReservation, ...] = tuple(self._all()) if context.policy.reservations else ()
+        asks = context.policy.reservations or context.policy.provisioning.class_name
+        self.kept: tuple[KeptReservation, ...] = tuple(self._all()) if asks else ()
         """In the order in which they begin."""
 
     def _all(self) -> Iterator[KeptReservation]:
@@ -97,7 +106,7 @@ class Reservations:
                 coming.append(KeptReservation(said, spans))
             elif is_over(said, self.now):
                 self.over.append(said)
-        found = list[KeptReservation]()
+        found = list(map(_of_newcomers, provisioned(self.snapshot, self.context.policy, self.now)))
         for one in sorted(coming, key=lambda kept: (kept.said.devices is not None, kept.spans[0])):
             found.append(self._placed(one, found))
         yield from sorted(found, key=lambda kept: kept.spans[0])

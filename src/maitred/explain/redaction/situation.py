@@ -10,6 +10,7 @@ from maitred.explain.tenant_words import told_to
 from maitred.model.history import History, PastEviction, PastGroup
 from maitred.model.plan import Alternative, Departure, Eviction, Receipt, Toll
 from maitred.model.policy import Policy, Preemption, ProtectionLimits
+from maitred.model.provisioning import Provisioning
 from maitred.model.queues import Queue
 from maitred.model.reservations import Beneficiary, Reservation
 
@@ -63,6 +64,11 @@ def _policy(policy: Policy, redaction: Redaction) -> Policy:
         fair_share=policy.fair_share,
         holds=policy.holds,
         reservations=tuple(_reservation(one, redaction) for one in policy.reservations),
+        provisioning=Provisioning(
+            class_name=policy.provisioning.class_name,
+            after=policy.provisioning.after,
+            keep=policy.provisioning.keep,
+        ),
     )
 
 

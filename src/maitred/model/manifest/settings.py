@@ -30,6 +30,13 @@ from maitred.model.policy import (
     Preemption,
     Prices,
 )
+from maitred.model.provisioning import (
+    ATOMIC_SCALE_UP,
+    CHECK_CAPACITY,
+    LONGEST_PARAMETER,
+    MOST_PARAMETERS,
+    Provisioning,
+)
 from maitred.model.setting import NO_LIMIT
 from maitred.model.tariff import MIDNIGHT, WHOLE, clock, thousandths
 
@@ -141,6 +148,7 @@ def check_policy(policy: Policy) -> None:
     check_holds(policy.holds)
     check_queues(policy.queues, policy.fair_share, policy.order, policy.prices)
     check_reservations(policy.reservations, policy.queues, [level.name for level in levels])
+    check_provisioning(policy.provisioning)
 
 
 def check_holds(holds: Holds) -> None:
@@ -233,6 +241,26 @@ def check_price_hours(prices: Prices) -> None:
         if len({*one.days}) < len(one.days):
             raise FieldError(f"{field}.days", "names a day twice; remove one of the two")
         check_time_zone(field, one.time_zone)
+
+
+def check_provisioning(one: Provisioning) -> None:
+    for name, text in {"after": one.after, "keep": one.keep}.items():
+        if milliseconds(text) is None:
+            raise FieldError(f"provisioning.{name}", f"{text!r} is not {FORM}")
+    if not one.class_name and one != Provisioning():
+        raise FieldError(
+            "provisioning.class", f"is empty, so no nodes are asked for; write {ATOMIC_SCALE_UP}"
+        )
+    if one.class_name == CHECK_CAPACITY:
+        what = f"{CHECK_CAPACITY} adds no nodes; write {ATOMIC_SCALE_UP}"
+        raise FieldError("provisioning.class", what)
+    if one.class_name and (problem := name_problem(one.class_name)):
+        raise FieldError("provisioning.class", problem)
+    if len(one.parameters) > MOST_PARAMETERS:
+        raise FieldError("provisioning.parameters", f"has more than {MOST_PARAMETERS} entries")
+    for name, value in one.parameters.items():
+        if len(value) > LONGEST_PARAMETER:
+            raise FieldError(f"provisioning.parameters[{name!r}]", f"is longer than {LONGEST_PARAMETER}")
 
 
 def check_templates(policy: Policy) -> None:
