@@ -19,6 +19,12 @@ def drain(*nodes: str, name: str = "drain-1", progress: Obj | None = None, **mor
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data}
 
 
+def make_room(*rooms: tuple[str, ...], name: str = "room", **more: Any) -> Obj:
+    """For the group that each begins with, by moving the others."""
+    wanted = [{"group": group, "units": units} for group, *units in rooms]
+    return drain(name=name, **{"room": wanted, **more})
+
+
 def gang(
     *nodes: str,
     name: str = "train",

@@ -72,6 +72,7 @@ def test_every_example_is_in_a_file_that_is_run() -> None:
         for name in (
             "audit",
             "capacity",
+            "defrag",
             "devices/claims",
             "drain",
             "health",

@@ -24,7 +24,6 @@ from maitred.explain.redaction.situation import as_seen_by
 from maitred.explain.situation import Situation
 from maitred.model.devices.classes import DeviceClass
 from maitred.model.devices.slices import DeviceTaintRule, ResourceSlice
-from maitred.model.drain import DrainRequest
 from maitred.model.group import MARKS
 from maitred.model.history import History, PastEviction, PastGroup
 from maitred.model.kinds import KINDS
@@ -96,7 +95,7 @@ SETTINGS = (
     QueueBudget,
     ReservedDevices,
 )
-PUBLIC = {kind.__name__ for kind in (*OF_THE_CLUSTER, *SETTINGS, Taint, GroupApi, DrainRequest)}
+PUBLIC = {kind.__name__ for kind in (*OF_THE_CLUSTER, *SETTINGS, Taint, GroupApi)}
 """What is in a scene as it is, whoever reads it."""
 KEPT = {
     "name": SECRET,

@@ -11,7 +11,7 @@ from maitred.explain.why.comparing import compare
 from maitred.explain.why.tables import comparison_lines, why_lines
 from maitred.explain.why.why import why, why_named
 from maitred.model.drain import MAINTENANCE
-from tests.decide.draining import drain, node
+from tests.decide.draining import drain, make_room, node
 from tests.decide.draining import gang as drained
 from tests.explain.forecasts import at, gang, nodes
 from tests.explain.test_forecast_queues import inside, queue
@@ -160,3 +160,16 @@ def test_a_tenant_is_told_neither_whose_group_nor_which_queue_of_others_it_is() 
         assert (mine.yields.cause == "Reclaim") == leaves
         assert "secret" in everybodys.yields.words
         assert b"secret" not in msgspec.json.encode(mine)
+
+
+def test_whoever_makes_room_is_not_told_for_which_group_of_others() -> None:
+    small = b.pod("small", gpu=2, node="n1", namespace="mine", owner="Job/small", created=at(-1))
+    request = make_room(("secret/secret", "mine/small"))
+    big = [b.pod_group("secret", 2, namespace="secret")]
+    big += b.pods("secret", 2, gpu=8, group="secret", namespace="secret")
+    situation = situation_of([*nodes(2), b.node("n3", gpu=2), small, *big, request])
+    assert situation.decided().evictions
+    mine = why(as_seen_by(situation, {"mine"}), "mine/small")
+    assert mine.yields is not None
+    assert (mine.yields.cause, mine.yields.to) == (MAINTENANCE, "defrag/room")
+    assert b"secret" not in msgspec.json.encode(mine)

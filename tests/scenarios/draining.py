@@ -4,7 +4,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from maitred.cli.asking import ClusterOptions, Question, situation_of
+from maitred.explain.maintenance.rooms import blocked_groups, makings_of
 from maitred.kube.drains import request_drain
+from maitred.kube.lists import list_cluster
 from maitred.kube.resources import CONFIG_MAPS, NODES
 from maitred.model.drain import PREFIX, PROGRESS, Drain, DrainRequest, progress_of
 from tests.scenarios.api import Api, eventually
@@ -22,6 +25,24 @@ class Request(Step):
     async def play(self, stage: Stage) -> None:
         now = datetime.now(UTC).replace(microsecond=0)
         request = DrainRequest(now + timedelta(seconds=self.seconds), now, (self.node,))
+        await request_drain(stage.api.client, SYSTEM_NAMESPACE, Drain(self.name, request))
+
+
+@dataclass(frozen=True)
+class MakeRoom(Step):
+    """As `maitred defrag --apply` does: moves that would help a group are looked for, and asked for."""
+
+    group: str
+    name: str = "now"
+
+    async def play(self, stage: Stage) -> None:
+        now = datetime.now(UTC).replace(microsecond=0)
+        listed = await list_cluster(stage.api.client)
+        options, question = ClusterOptions(now=now.isoformat()), Question[None]("", type(None), None)
+        situation = situation_of(listed.objects, question, options, listed.group_api)
+        room = makings_of(blocked_groups(situation, [f"{stage.api.namespace}/{self.group}"]))
+        assert len(room) == 1, room
+        request = DrainRequest(now + timedelta(hours=1), now, room=room)
         await request_drain(stage.api.client, SYSTEM_NAMESPACE, Drain(self.name, request))
 
 

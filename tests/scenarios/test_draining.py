@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 from maitred.kube.resources import CONFIG_MAPS, NODES
 from tests.scenarios.api import Api, eventually
-from tests.scenarios.draining import Drained, Forget, Request, Settled
+from tests.scenarios.draining import Drained, Forget, MakeRoom, Request, Settled
 from tests.scenarios.faults import CrashAt
 from tests.scenarios.gangs import ONE_BY_ONE
 from tests.scenarios.line import Trouble
-from tests.scenarios.objects import Job, node, nodes
+from tests.scenarios.objects import Group, Job, members, node, nodes
 from tests.scenarios.preempting import NotSuspended, lives
 from tests.scenarios.server import Server
 from tests.scenarios.stage import SYSTEM_NAMESPACE, Actor, Scenario, Stage, Step, play
-from tests.scenarios.steps import AddNode, Create, Delete, Gone, Running, bound_nodes
+from tests.scenarios.steps import AddNode, Bound, Create, Delete, Gone, NotBound, Running, bound_nodes
 
 JOB = Job("train", 2)
 
@@ -106,6 +106,29 @@ def test_at_the_last_moment_it_leaves_all_the_same(server: Server) -> None:
         Forget(),
     )
     play(server, Scenario("the last moment", nodes(1, cpu=2), steps))
+
+
+def test_a_job_makes_room_for_a_gang_and_runs_elsewhere(server: Server) -> None:
+    """Two whole nodes are needed; a Job has half of one, and would fit beside them."""
+    job, group = Job("small", 1), Group("big", quorum=2)
+    gang = members(group, 2, cpu=2)
+    steps = (
+        Create(job),
+        Running(job),
+        AddNode(node("n1", cpu=2)),
+        AddNode(node("n2", cpu=1)),
+        Create(group),
+        Create(gang),
+        NotBound(gang),
+        MakeRoom("big"),
+        Bound(gang),
+        NotSuspended(job),
+        Running(job),
+        NotOn(job, "n0"),
+        NotOn(job, "n1"),
+        Forget(),
+    )
+    play(server, Scenario("a Job makes room", nodes(1, cpu=2), steps))
 
 
 def test_killed_at_every_write_of_a_drain(server: Server) -> None:

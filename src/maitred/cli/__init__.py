@@ -21,6 +21,7 @@ VERBS = {
     "queues": "Show what each queue may have, uses, has borrowed and lent, and what waits for it.",
     "health": "Say which nodes and devices are unwell, which groups that hurts, and whose fault it is.",
     "drain": "Empty nodes for maintenance: show who moves when, where to and at what cost, then ask.",
+    "defrag": "Show which moves would let groups start that wait for scattered room, or ask for them.",
     "override": "Lift a group past its queue's turn and limits, for a time, with a reason.",
     "audit": "Find gangs that run in part, and what they cost, on any cluster. Reads only.",
     "bill": "Say who used the devices in a month, for what, and at what cost.",

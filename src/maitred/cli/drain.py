@@ -132,18 +132,18 @@ def command(
         sys.exit(NOT_ALL_FIT)
     if dry_run or cluster.files:
         return
-    agree(yes, len(plan.nodes))
+    agree(yes, f"Drain {'this node' if len(plan.nodes) == 1 else f'these {len(plan.nodes)} nodes'}?")
     asyncio.run(record(cluster, drain))
 
 
-def agree(yes: bool, nodes: int) -> None:
+def agree(yes: bool, question: str) -> None:
     """Ends the command where nobody agrees."""
     if yes:
         return
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        click.echo("nothing was recorded: there is no terminal to ask on; add --yes, or --dry-run", err=True)
+        click.echo("nothing was recorded: there is no terminal to ask on; add --yes", err=True)
         sys.exit(output.BAD_INPUT)
-    if not click.confirm(f"Drain {'this node' if nodes == 1 else f'these {nodes} nodes'}?"):
+    if not click.confirm(question):
         click.echo("nothing was recorded", err=True)
         sys.exit(output.FAILED)
 

@@ -1,16 +1,16 @@
-"""Nodes that are being drained, and who has to leave them, as the state knows it.
+"""Nodes that are being drained, and who has to leave them or is asked to make room, as the state knows it.
 
 Such a node takes no new pods, as if it were cordoned. Clusters without requests pay nothing for this.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from maitred.cluster.members import GroupRecord, Member, State
-from maitred.cluster.nodes import NodeView
+from maitred.cluster.nodes import Mask, NodeView
 from maitred.cluster.pods import PodTable
 from maitred.cluster.snapshot import NO_CONTROLLER, NO_GROUP, BoundPods, GroupView, Snapshot
 from maitred.cluster.trees import Trees
@@ -71,10 +71,20 @@ def _closed(nodes: NodeView, drained: ByNode) -> NodeView:
     return replace(nodes, taint_ids=ids, taint_sets=tuple(sets), cache={})
 
 
-def leaving_groups(pods: PodTable, bound: BoundPods, rows: Iterable[int]) -> LeavingGroups:
-    """All who have pods on these nodes, and who leaves together with them because of an owner."""
-    there = np.isin(bound.node, np.fromiter(rows, dtype=np.int64)) & ~bound.fixed
+def asked_to_move(drains: Iterable[Drain]) -> frozenset[str]:
+    """Groups and pods, by name, that are to make room for others."""
+    rooms = (one for drain in drains if not drain.is_done for one in drain.request.room)
+    return frozenset(name for one in rooms for name in one.units)
+
+
+def leaving_groups(pods: PodTable, bound: BoundPods, rows: Iterable[int], names: Set[str]) -> LeavingGroups:
+    """All who have pods on these nodes or are called so, and who leaves together with them because of an
+    owner."""
     owners = pods.controllers.view()
+    there = np.isin(bound.node, np.fromiter(rows, dtype=np.int64))
+    if names:
+        there |= _called(pods, bound, names)
+    there &= ~bound.fixed
     tops = {
         owner.top
         for number in np.unique(bound.controller[there]).tolist()
@@ -88,6 +98,16 @@ def leaving_groups(pods: PodTable, bound: BoundPods, rows: Iterable[int]) -> Lea
     numbers = [number for number in np.unique(bound.group[there]).tolist() if number != NO_GROUP]
     lone = tuple(sorted(one.key for one in bound.occupants[alone]))
     return LeavingGroups(frozenset(pods.seats.groups.ids(numbers)), lone)
+
+
+def _called(pods: PodTable, bound: BoundPods, names: Set[str]) -> Mask:
+    """Pods of these names, and those of groups and of owners that are suspended of these names."""
+    groups, owners = enumerate(pods.seats.groups.view()), enumerate(pods.controllers.view())
+    in_groups = [number for number, one in groups if one is not None and one.group.key in names]
+    owned = [number for number, one in owners if one and one.top and one.top.name.key in names]
+    called = np.fromiter((one.key in names for one in bound.occupants), np.bool_, len(bound.node))
+    found: Mask = called | np.isin(bound.group, in_groups) | np.isin(bound.controller, owned)
+    return found
 
 
 def views_of_lone(pods: PodTable, keys: Iterable[str], storage: StorageView) -> Iterable[GroupView]:

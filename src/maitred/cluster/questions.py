@@ -1,9 +1,10 @@
 """What others ask of the state, between changes: single answers, and the snapshot that `decide` reads."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Set
 from typing import Generic, NamedTuple, TypeVar
 
 from maitred.cluster.draining import (
+    asked_to_move,
     away_views,
     closed,
     cordoned_rows,
@@ -222,7 +223,7 @@ class StateQuestions:
         nodes = self.nodes.beside_claims(frozenset(device_classes), lambda: inventory.instead_of_plugins)
         drains, unread_drains = drains_of(tables[MemoryObject].values())
         drained, bound = drained_rows(nodes, drains), seats.bound.view()
-        leaving = self._leaving(bound, drained, storage)
+        leaving = self._leaving(bound, drained, asked_to_move(drains), storage)
         away = tuple(away_views(pods, self._trees, drains, storage))
         provisioning = asked_for([view.group.key for view in groups], tables[ProvisioningRequest])
         return Snapshot(
@@ -295,11 +296,13 @@ class StateQuestions:
         hurt = [id for id in found if id in pods.groups and trees.id_of(id) not in waiting]
         return self._views_of((pods.groups[id] for id in hurt), storage) if hurt else ()
 
-    def _leaving(self, bound: BoundPods, drained: ByNode, storage: StorageView) -> tuple[GroupView, ...]:
-        """Who has pods on nodes that are being drained."""
-        if not drained:
+    def _leaving(
+        self, bound: BoundPods, drained: ByNode, asked: Set[str], storage: StorageView
+    ) -> tuple[GroupView, ...]:
+        """Who has pods on nodes that are being drained, or is asked to move."""
+        if not drained and not asked:
             return ()
-        pods, found = self._pods, leaving_groups(self._pods, bound, drained)
+        pods, found = self._pods, leaving_groups(self._pods, bound, drained, asked)
         groups = self._views_of((pods.groups[id] for id in found.groups if id in pods.groups), storage)
         return (*groups, *views_of_lone(pods, found.lone, storage))
 

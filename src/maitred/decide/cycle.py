@@ -41,6 +41,7 @@ from maitred.decide.budget import AGAIN, BudgetLevel, namespace_of
 from maitred.decide.healing.deciding import SlowDecision
 from maitred.decide.healing.slow import SlowGroup, forbidding
 from maitred.decide.maintenance.movers import LeavingUnit
+from maitred.decide.maintenance.moving import Moving
 from maitred.decide.preemption.promises import Preemptor, Promise
 from maitred.decide.queues.admission import as_scavenger
 from maitred.decide.queues.budget_words import NO_ONE_LEAVES
@@ -87,9 +88,12 @@ class _Cycle:
         self.promises, self.budget = record.promises, record.budget
         self._in_vain = set[Hashable]()
         """What groups asked for that found nothing, where others are known by them."""
+        self._agenda = self._new_agenda()
+        self._movers: list[LeavingUnit | Moving] = [*record.maintenance.served]
+        """Those who leave drained nodes, and those who are told in this cycle to make room for others."""
 
     def run(self) -> None:
-        agenda, everyone = self._agenda(), self.record.everyone
+        agenda, everyone = self._agenda, self.record.everyone
         for number, group in enumerate(everyone):
             turn = self._first_turn(group, number)
             if self._is_held(group):
@@ -97,19 +101,17 @@ class _Cycle:
                 agenda.add(turn.healed if is_healed else turn.held)
             if number < len(self.record.groups) or self.record.holds.remembered(group.view) is not None:
                 agenda.add(turn)
-        movers = self.record.maintenance.served
-        for number, mover in enumerate(movers):
-            scavenges = all(ask.scavenges for _, ask in mover.asks)
-            agenda.add(moving_turn(self.context.policy.order, mover.priority, mover.name, number, scavenges))
+        for number, mover in enumerate(self.record.maintenance.served):
+            self._add_mover(mover, number)
         self._divide_budget()
         standing = self._standing_holds()
         while (turn_now := agenda.next(self.trial)) is not None:
             for group in standing.pop(turn_now.rank, ()):
                 self.record.holds.keep_as_before(group.view, group.ask)
             if turn_now.part == MOVING:
-                self._move(movers[turn_now.number])
+                self._move(self._movers[turn_now.number])
             else:
-                self._take_turn(everyone[turn_now.number], turn_now, agenda)
+                self._take_turn(everyone[turn_now.number], turn_now)
         self._retry_those_who_wait_for_others()
         self._replace_slow_members()
         ranks = RankOrder(self.record.snapshot.nodes, self.context)
@@ -128,7 +130,7 @@ class _Cycle:
                 found.setdefault(self._first_turn(group, 0).rank, []).append(group)
         return found
 
-    def _agenda(self) -> Agenda | QueueAgenda:
+    def _new_agenda(self) -> Agenda | QueueAgenda:
         everyone, policy = self.record.everyone, self.context.policy
         if self.trial.queues is None:
             return Agenda()
@@ -168,7 +170,11 @@ class _Cycle:
                 namespaces.setdefault(self.record.rank(group), set()).add(namespace_of(group.key))
         self.budget.divide(namespaces)
 
-    def _take_turn(self, group: TriedGroup, turn: Turn, agenda: Agenda | QueueAgenda) -> None:
+    def _add_mover(self, mover: LeavingUnit, number: int) -> None:
+        scavenges, order = all(ask.scavenges for _, ask in mover.asks), self.context.policy.order
+        self._agenda.add(moving_turn(order, mover.priority, mover.name, number, scavenges))
+
+    def _take_turn(self, group: TriedGroup, turn: Turn) -> None:
         if turn.part in (HEALED, HELD):
             self._hold(group)
             return
@@ -181,9 +187,9 @@ class _Cycle:
         if group.blocked:
             self.record.note_turn(group)  # what it would have found now is what it is told
         elif self._serve(group, turn.rank) and turn.part != SURPLUS:
-            agenda.add(turn.surplus)
+            self._agenda.add(turn.surplus)
         elif self._goes_unpaid(group):
-            agenda.add(turn.unpaid)
+            self._agenda.add(turn.unpaid)
             group.turn = turn.unpaid
 
     def _goes_unpaid(self, group: TriedGroup) -> bool:
@@ -366,16 +372,41 @@ class _Cycle:
 
     # -- those who leave nodes that are drained --------------------------------------------------------
 
-    def _move(self, mover: LeavingUnit) -> None:
+    def _move(self, mover: LeavingUnit | Moving) -> None:
         """If it leaves now, its places are held before its equals are seated."""
+        maintenance = self.record.maintenance
         self.record.moment += 1
-        found = self.record.maintenance.serve(self.trial, self.record.moving(mover))
+        if isinstance(mover, LeavingUnit):
+            found = maintenance.serve(self.trial, self.record.moving(mover))
+        else:
+            found = maintenance.moves.served_again(self.trial, mover)
         if not found.leaves:
             return
         for (view, ask), seats in zip(found.mover.asks, found.seats or (), strict=False):
             group = self.record.move(view, ask, seats)
             self.record.note_places(group, self.promises.hold(self.trial, ask, seats))
-        self._note_displaced(self.promises.displaced(mover.pods))
+        self._note_displaced(self.promises.displaced(found.mover.pods))
+
+    def _make_room(self, group: TriedGroup) -> bool:
+        """Whether others move elsewhere for it, because somebody has asked for that."""
+        record = self.record
+        for makers in record.maintenance.rooms.get(group.key, ()):
+            movers = [mover for unit in makers.units for mover in record.movers(unit)]
+            last = max(movers, key=record.rank, default=None)
+            first = self._unserved_ahead_of(group)
+            between = [] if last is None else self._unserved_ahead_of(last, besides=group)
+            units = tuple(map(record.moving, makers.units))
+            others = first, [ask for ask in between if ask not in first]
+            room = record.maintenance.make_room(
+                self.trial, replace(makers, units=units), group.key, group.ask, others
+            )
+            if room is not None:
+                self._keep_promise(group, room.seats)
+                for moving in room.movings:
+                    self._add_mover(moving.mover, len(self._movers))
+                    self._movers.append(moving)
+                return True
+        return False
 
     # -- members that are slow -------------------------------------------------------------------------
 
@@ -414,15 +445,20 @@ class _Cycle:
             group.refusal = ONLY_HELD_UP
             return
         group.weighed += 1
+        if self.record.maintenance.rooms and self._make_room(group):
+            return
         found = self.promises.find(self.trial, self._preemptor(group), lambda: self._unserved_ahead_of(group))
         if not isinstance(found, Promise):
             group.refusal = found
             return
-        self.record.note_sight(group)
-        group.promise(found.seats)
-        group.refusal = ""
-        self.record.note_places(group, self.promises.hold(self.trial, group.ask, found.seats))
+        self._keep_promise(group, found.seats)
         self._note_displaced(found.displaced)
+
+    def _keep_promise(self, group: TriedGroup, seats: Assignment) -> None:
+        self.record.note_sight(group)
+        group.promise(seats)
+        group.refusal = ""
+        self.record.note_places(group, self.promises.hold(self.trial, group.ask, seats))
 
     def _preemptor(self, group: TriedGroup) -> Preemptor:
         """Nobody leaves for it where it would delay a hold of a group that ranks higher."""
@@ -436,10 +472,11 @@ class _Cycle:
             if key in self.record.by_key:
                 self.record.note_displaced(self.record.by_key[key], pods)
 
-    def _unserved_ahead_of(self, group: TriedGroup) -> list[Ask]:
+    def _unserved_ahead_of(self, group: TriedGroup, besides: TriedGroup | None = None) -> list[Ask]:
         """What groups of higher rank lack, for which no pod leaves: late and surplus members, and others."""
         record = self.record
-        higher = (other for other in (*record.groups, *record.undecided) if record.outranks(other, group))
+        others = (other for other in (*record.groups, *record.undecided) if other is not besides)
+        higher = (other for other in others if record.outranks(other, group))
         ahead = [other for other in higher if not other.blocked]
         asks = [other.ask.without(other.promised) if other.promised else other.ask for other in ahead]
         return [ask for ask in asks if ask.shapes]

@@ -405,10 +405,12 @@ class CycleRecord:
     def moving(self, unit: LeavingUnit) -> LeavingUnit:
         """The same, on the nodes that are open to its groups. What they have counts for their queues where
         they are: no limit is in the way of that somewhere else."""
-        asks = tuple(
-            (view, replace(self._anew(view, ask).ask, account=NO_ACCOUNT)) for view, ask in unit.asks
-        )
+        asks = tuple((mover.view, replace(mover.ask, account=NO_ACCOUNT)) for mover in self.movers(unit))
         return replace(unit, asks=asks)
+
+    def movers(self, unit: LeavingUnit) -> list[TriedGroup]:
+        """Its groups, as they ask for all that they have."""
+        return [self._anew(view, ask) for view, ask in unit.asks]
 
     def move(self, view: GroupView, ask: Ask, seats: Assignment) -> TriedGroup:
         """A group that leaves its nodes has been found these places, and is a bystander from now on."""

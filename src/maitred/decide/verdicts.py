@@ -48,7 +48,7 @@ from maitred.model.words import counted, moment
 
 WHY_KEPT = {
     "Healing": "hardware failed under it",
-    "Maintenance": "it leaves nodes that are being drained",
+    "Maintenance": "it moves to other nodes",
 }
 WHY_KEPT_FOR_SLOW = "a slow member of it is replaced"
 

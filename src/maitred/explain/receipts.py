@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from maitred.explain.tenant_words import EVERYBODY_NAMED, Audience, elsewhere, rule_told
-from maitred.model.drain import MAINTENANCE
+from maitred.model.drain import MAINTENANCE, makes_room
 from maitred.model.plan import Eviction
 from maitred.model.words import counted
 
@@ -56,7 +56,8 @@ def _sentence(evictions: Sequence[Eviction], parts: Sequence[str], reader: Audie
     if first.receipt.override is not None:
         beyond.append(f"an override lifts that group past its queue until {first.receipt.override.until}")
     if first.cause == MAINTENANCE:
-        return f"evicted for maintenance, {first.receipt.rule}: {'; '.join([*parts, *beyond])}"
+        head = "evicted" if makes_room(first.preemptor) else "evicted for maintenance"
+        return f"{head}, {first.receipt.rule}: {'; '.join([*parts, *beyond])}"
     preemptor = reader.group(first.preemptor)
     if first.cause in ("Reclaim", "Budget"):
         rule = rule_told(first.receipt.rule, first.preemptor, reader)

@@ -12,7 +12,7 @@ from itertools import zip_longest
 import msgspec
 from rich.text import Text
 
-from maitred.model.drain import MAINTENANCE
+from maitred.model.drain import MAINTENANCE, makes_room
 from maitred.model.plan import (
     NO_LESSER,
     Alternative,
@@ -271,7 +271,8 @@ def evicted(evictions: Iterable[Eviction]) -> Iterator[Sequence[Cell]]:
 
 def ranks(evictions: Sequence[Eviction]) -> str:
     if evictions[0].cause == MAINTENANCE:
-        return "for maintenance"
+        room = makes_room(evictions[0].preemptor)
+        return "to make room for a group that waits" if room else "for maintenance"
     if any(eviction.cause == "Reclaim" for eviction in evictions):
         return "places that were lent to its queue" if len(evictions) == 1 else "places that were lent"
     if any(eviction.cause == "Budget" for eviction in evictions):

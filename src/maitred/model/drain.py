@@ -1,4 +1,5 @@
-"""Requests to empty nodes for maintenance, and what has become of each.
+"""Requests that pods move: because nodes are to be empty for maintenance, or so that a group that waits finds
+room. And what has become of each.
 
 A request is a ConfigMap in the namespace of maitred with the label `maitred.dev/record: drain`, written by
 whoever may write there. The scheduler that leads adds what it has done about it. What cannot be read counts
@@ -25,7 +26,9 @@ PROGRESS = "progress"
 """The entry of the ConfigMap that the scheduler writes; `CONTENT` is the request."""
 MAINTENANCE: Literal["Maintenance"] = "Maintenance"
 """The cause of evictions for a request."""
-MOST_REQUESTS, MOST_NODES, MOST_MOVES = 100, 5_000, 2_000
+DEFRAG = "defrag"
+"""What requests are called that make room."""
+MOST_REQUESTS, MOST_NODES, MOST_MOVES, MOST_MADE, MOST_UNITS = 100, 5_000, 2_000, 100, 100
 KEPT = timedelta(hours=1)
 """How long what is done is shown."""
 LONGEST_NAME = 200
@@ -33,11 +36,18 @@ NAMES_SHOWN = 3
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=512)]
 
 
+class Making(Lean, frozen=True, omit_defaults=False):
+    """Room for one group that waits, by moving others: groups as a whole, or pods."""
+
+    group: Name
+    units: Annotated[tuple[Name, ...], msgspec.Meta(min_length=1, max_length=MOST_UNITS)]
+
+
 class DrainRequest(Lean, frozen=True, omit_defaults=False):
-    """Nodes by name, or all that have a label."""
+    """Nodes by name, or all that have a label; or room that is to be made."""
 
     by: Timestamp
-    """When the last pod is to be gone."""
+    """When the last pod is to be gone; who makes room moves until then, or not at all."""
     asked: Timestamp
     nodes: Annotated[tuple[Name, ...], msgspec.Meta(max_length=MOST_NODES)] = ()
     label: Annotated[str, msgspec.Meta(max_length=512)] = ""
@@ -46,20 +56,20 @@ class DrainRequest(Lean, frozen=True, omit_defaults=False):
     """The nodes are closed to every scheduler before the first pod is told to leave."""
     force: bool = False
     """Pods that nobody makes anew leave too."""
+    room: Annotated[tuple[Making, ...], msgspec.Meta(max_length=MOST_MADE)] = ()
 
     def __str__(self) -> str:
         return msgspec.json.encode(self).decode()
 
     @property
     def where(self) -> str:
-        """`node n1`, `nodes n1, n2 and 3 more`, or `rack=r7`."""
+        """`node n1`, `nodes n1, n2 and 3 more`, `rack=r7`, or `room for default/llama`."""
         if self.label:
             return f"{self.label.rpartition('/')[2]}={self.value}"
-        more = len(self.nodes) - NAMES_SHOWN
-        named = ", ".join(self.nodes[:NAMES_SHOWN])
-        return (
-            f"{'node' if len(self.nodes) == 1 else 'nodes'} {named}{f' and {more} more' if more > 0 else ''}"
-        )
+        names = tuple(one.group for one in self.room) or self.nodes
+        more = len(names) - NAMES_SHOWN
+        named = ", ".join(names[:NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
+        return f"room for {named}" if self.room else f"{'node' if len(names) == 1 else 'nodes'} {named}"
 
     def means(self, node: str, labels: Labels) -> bool:
         return labels.get(self.label) == self.value if self.label else node in self.nodes
@@ -120,7 +130,7 @@ class Drain:
     @property
     def key(self) -> str:
         """What its evictions are for."""
-        return f"{DRAIN}/{self.name}"
+        return f"{DEFRAG if self.request.room else DRAIN}/{self.name}"
 
     @property
     def words(self) -> str:
@@ -135,6 +145,11 @@ class Drain:
         """Whether the request need not be kept any more."""
         done = self.progress.done
         return done is not None and after(max(done, self.request.by), KEPT) <= now
+
+
+def makes_room(key: str) -> bool:
+    """Whether a request, by its key, is one to make room."""
+    return key.startswith(f"{DEFRAG}/")
 
 
 def drains_of(kept: Iterable[MemoryObject]) -> tuple[tuple[Drain, ...], tuple[str, ...]]:
@@ -168,8 +183,8 @@ def drain_of(kept: MemoryObject) -> Drain | str:
         request = msgspec.json.decode(text, type=DrainRequest)
     except (msgspec.DecodeError, UnicodeEncodeError) as error:
         return f"{said}{error}"
-    if bool(request.nodes) == bool(request.label):
-        return f"{said}it must name nodes or a label, and not both"
+    if sum(map(bool, (request.nodes, request.label, request.room))) != 1:
+        return f"{said}it must name nodes, or a label, or room to make, and only one of these"
     return Drain(name, request, progress_of(progress))
 
 
@@ -195,8 +210,9 @@ def drain_data(drain: Drain) -> dict[str, str]:
 
 def drain_name(request: DrainRequest) -> str:
     """From what it is about and its time, so that the same request twice is one request."""
-    first = request.value if request.label else request.nodes[0]
-    more = f"-and-{len(request.nodes) - 1}" if len(request.nodes) > 1 else ""
+    names = request.nodes or (DEFRAG,)  # whom there is to be room for is not everybody's to know
+    first = request.value if request.label else names[0]
+    more = f"-and-{len(names) - 1}" if len(names) > 1 else ""
     plain = re.sub(r"[^a-z0-9.-]+", "-", first.lower())[:LONGEST_NAME].strip("-.")
     return f"{plain or 'nodes'}{more}-{request.by:%Y%m%d-%H%M}"
 

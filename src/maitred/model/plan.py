@@ -94,7 +94,8 @@ class Receipt(Record, frozen=True):
 
 EvictionCause = Literal["Preemption", "Reclaim", "Budget", "Maintenance"]
 """`Preemption`: for a higher priority. `Reclaim`: what they have was lent to their queue. `Budget`: they ran
-without paying, and the group pays. `Maintenance`: they are on nodes that are drained."""
+without paying, and the group pays. `Maintenance`: somebody has asked for it, because
+their nodes are drained, or so that another group finds room."""
 
 
 class Eviction(Record, frozen=True):

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import field
 
-from maitred.model.drain import MAINTENANCE
+from maitred.model.drain import MAINTENANCE, makes_room
 from maitred.model.meta import Lean, Timestamp
 from maitred.model.owners import BATCH_JOB
 from maitred.model.pod import DEFAULT_SCHEDULER
@@ -81,6 +81,8 @@ class Suspension(Lean, frozen=True, omit_defaults=False):
             after = f"it is active again as soon as the pods of {self.kind} {self.owner.name} are gone"
         if self.cause == "Healing":
             return f"{how} by {self.by} at {at}: hardware failed, and {pods} start anew together; {after}"
+        if self.cause == MAINTENANCE and makes_room(self.preemptor):
+            return f"{how} by {self.by} at {at}: {pods} moved, so that another group finds room; {after}"
         if self.cause == MAINTENANCE:
             return f"{how} by {self.by} at {at}: {pods} left nodes that are drained for maintenance; {after}"
         if self.cause == "Reclaim":

@@ -1,7 +1,8 @@
-"""Requests to drain nodes: which nodes they close, who may be told to leave for them, and when.
+"""Requests that pods move: which nodes they close, who may be told to leave for them, and when.
 
 Maintenance is no preemption: nobody of higher rank comes instead, so law 4 asks something else of it. Whoever
-leaves has a part of it on nodes of a request, leaves as a whole, and not before its time.
+leaves has a part of it on nodes of a request, or is to make room for a group that is promised places in the
+same Plan; leaves as a whole, and not before its time.
 """
 
 import json
@@ -13,6 +14,7 @@ from .allowances import marks_of
 from .budgets import allowance
 from .case import Breach, Case, Eviction, breach
 from .counted import devices_of
+from .groups import Group
 from .impossible import stays
 from .objects import UNSCHEDULABLE, Cluster, Node, flatten
 from .pods import Pod
@@ -36,8 +38,14 @@ class DrainOrder:
     label: str
     value: str
     force: bool
+    room: tuple[tuple[str, frozenset[str]], ...]
+    """Groups that are to have room, and who moves for each."""
     awaited: dict[str, int]
     """Groups that were told to leave before, and how long room is kept for each, in thousandths."""
+
+    @property
+    def key(self) -> str:
+        return f"{'defrag' if self.room else 'drain'}/{self.name}"
 
     def means(self, node: Node) -> bool:
         return node.labels.get(self.label) == self.value if self.label else node.name in self.nodes
@@ -63,11 +71,27 @@ def _read(name: str, data: dict[str, str]) -> DrainOrder | None:
     names = isinstance(nodes, list) and all(isinstance(one, str) and one for one in nodes)
     texts = isinstance(label, str) and isinstance(value, str)
     flags = [said.get(key, False) for key in ("force", "cordon")]
-    if by is None or asked is None or not names or not texts or bool(nodes) == bool(label):
+    room = _room(said.get("room", []))
+    if by is None or asked is None or not names or not texts or room is None:
+        return None
+    if [bool(nodes), bool(label), bool(room)].count(True) != 1:
         return None
     if not all(isinstance(flag, bool) for flag in flags):
         return None
-    return DrainOrder(name, by, frozenset(nodes), label, value, flags[0], dict(_awaited(progress)))
+    return DrainOrder(name, by, frozenset(nodes), label, value, flags[0], room, dict(_awaited(progress)))
+
+
+def _room(said: Any) -> tuple[tuple[str, frozenset[str]], ...] | None:
+    """None if it cannot be read."""
+    found = []
+    for one in said if isinstance(said, list) else [None]:
+        making = one if isinstance(one, dict) else {}
+        units = making.get("units")
+        names = [making.get("group"), *units] if isinstance(units, list) and units else [None]
+        if not all(isinstance(name, str) and name for name in names):
+            return None
+        found.append((str(names[0]), frozenset(map(str, names[1:]))))
+    return tuple(found)
 
 
 def _parsed(text: str) -> dict[str, Any]:
@@ -92,7 +116,7 @@ def close_nodes(cluster: Cluster, requests: list[DrainOrder]) -> None:
         request = next((one for one in requests if one.means(node)), None)
         if request is not None:
             others = tuple(taint for taint in node.taints if taint.key != UNSCHEDULABLE)
-            closing = Taint(UNSCHEDULABLE, f"drain/{request.name}", "NoSchedule")
+            closing = Taint(UNSCHEDULABLE, request.key, "NoSchedule")
             cluster.nodes[name] = replace(node, taints=(*others, closing))
 
 
@@ -110,13 +134,15 @@ def judge_maintenance(case: Case) -> Iterator[Breach]:
 
 def _faults(case: Case, eviction: Eviction, homes: dict[Pod, Household]) -> Iterator[str]:
     pod = eviction.pod
-    request = next((one for one in case.requests if f"drain/{one.name}" == eviction.preemptor), None)
+    request = next((one for one in case.requests if one.key == eviction.preemptor), None)
     if request is None:
         yield f"there is no request {eviction.preemptor or 'at all'}"
         return
     kin = _kin(pod, homes)
     rows = [case.cluster.nodes.get(one.node_name) for one in kin]
-    if not any(node is not None and request.means(node) for node in rows):
+    if request.room:
+        yield from _makes_no_room(case, request, kin, homes)
+    elif not any(node is not None and request.means(node) for node in rows):
         yield f"nothing of it is on nodes of {eviction.preemptor}"
     if stays(pod):
         yield "it belongs to its node"
@@ -126,8 +152,45 @@ def _faults(case: Case, eviction: Eviction, homes: dict[Pod, Household]) -> Iter
     left = sorted(one.key for one in kin if one.key not in gone)
     if left:
         yield f"{', '.join(left)} would stay, which break with it"
-    if case.now is not None and case.now < request.by - _grace(case, kin):
+    if case.now is not None and not request.room and case.now < request.by - _grace(case, kin):
         yield from _too_early(case, request, kin, case.now)
+
+
+def _makes_no_room(
+    case: Case, request: DrainOrder, kin: tuple[Pod, ...], homes: dict[Pod, Household]
+) -> Iterator[str]:
+    """It moves with all who make room for one group, which is promised places now, and at the time of whoever
+    of them has most to lose."""
+    promised = {case.group_of[pod.key].key for pod, _ in case.nominations}
+    name = _unit(kin[0], homes)
+    asked = [one for one in request.room if name in one[1]]
+    makings = [units for group, units in asked if group in promised]
+    if not makings:
+        yield f"{asked[0][0]} is promised nothing for it" if asked else f"it is not one of {request.key}"
+        return
+    moving = {_unit(one.pod, homes): _kin(one.pod, homes) for one in case.evictions}
+    whole = [units for units in makings if units <= moving.keys()]
+    if not whole:
+        yield "not all leave that make room together"
+        return
+    together = {unit: pods for unit, pods in moving.items() if unit in whole[0]}
+    devices = {unit: sum(devices_of(case, pod) or 0 for pod in pods) for unit, pods in together.items()}
+    first = together[max(together, key=lambda unit: (devices[unit], unit))]
+    if case.now is not None:
+        last = request.by - _grace(case, first)
+        if case.now >= last or not _is_timely(case, first, last, case.now):
+            yield "it is not the time of a checkpoint"
+        busy = [pod for pod in kin if devices_of(case, pod) != 0 and pod.started is not None]
+        if any(shield(pod, marks_of(case, pod), case.now) is not None for pod in busy):
+            yield "it is protected"
+    yield from _without_room(case, kin)
+
+
+def _unit(pod: Pod, homes: dict[Pod, Household]) -> str:
+    """The name of what moves with it: a group, an owner, or the pod."""
+    home = homes.get(pod)
+    together = home is not None and is_tied(home) and pod in home.pods
+    return home.name.rpartition(" ")[2] if home is not None and together else pod.key
 
 
 def _kin(pod: Pod, homes: dict[Pod, Household]) -> tuple[Pod, ...]:
@@ -145,6 +208,10 @@ def _too_early(case: Case, request: DrainOrder, kin: tuple[Pod, ...], now: int) 
     last = request.by - _grace(case, kin)
     if not _is_timely(case, kin, last, now):
         yield "it is neither the time of a checkpoint nor the last moment"
+    yield from _without_room(case, kin)
+
+
+def _without_room(case: Case, kin: tuple[Pod, ...]) -> Iterator[str]:
     group = case.group_of[kin[0].key]
     ours = case.scheduler is None or any(pod.scheduler == case.scheduler for pod in kin)
     needed = (group.quorum or 0) - group.succeeded
@@ -184,13 +251,26 @@ def _judge_budgets(case: Case, leaving: list[Eviction]) -> Iterator[Breach]:
 
 
 def _is_early(case: Case, eviction: Eviction) -> bool:
-    request = next((one for one in case.requests if f"drain/{one.name}" == eviction.preemptor), None)
+    request = next((one for one in case.requests if one.key == eviction.preemptor), None)
     if request is None or case.now is None:
         return False
-    return case.now < request.by - _grace(case, [eviction.pod])
+    return bool(request.room) or case.now < request.by - _grace(case, [eviction.pod])
 
 
 # -- what is kept for them ---------------------------------------------------------------------------------
+
+
+def moving_alone(case: Case) -> list[Group]:
+    """Who leaves now and for whom nothing is kept: others are made, with other names."""
+    leaving = (case.group_of[one.pod.key] for one in case.evictions if one.cause == MAINTENANCE)
+    return [group for group in leaving if not case.held_count(group.key)]
+
+
+def is_rearranged(case: Case) -> bool:
+    """Whether it is not known what was free in the turn of each group: the Plan does not say where pods go
+    that move on their own; and who makes room moves in the turn of another."""
+    by_request = (one.preemptor.startswith("defrag/") for one in case.evictions if one.cause == MAINTENANCE)
+    return any(by_request) or bool(moving_alone(case))
 
 
 def keeps_for(case: Case, group: str) -> bool:

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from .case import Case, turn
 from .devices import shown_device
-from .drains import MAINTENANCE
+from .drains import MAINTENANCE, is_rearranged
 from .fields import Doc
 from .filters import FILTERS, place, why_not
 from .groups import Group
@@ -295,7 +295,7 @@ def _judge_room(measure: Measure, detail: Doc) -> Iterator[str]:
     if any(not detail.given(name) for name in names[:4]):
         return
     yield from _judge_excluded(measure, detail)
-    if not measure.plain:
+    if not measure.plain or is_rearranged(measure.case):
         return
     resource = detail.text("resource")
     each = measure.group.pending[0].requests.get(resource, 0)
@@ -369,7 +369,9 @@ def _judge_priority(measure: Measure, detail: Doc) -> Iterator[str]:
     for name in detail.texts("ahead"):
         if name not in favoured:
             yield f"it says that {name} goes first, but no member of that is bound or nominated"
-        elif all(comes_after(case, group, measure.group) for group in everyone if group.key == name):
+        elif name not in moving and all(
+            comes_after(case, group, measure.group) for group in everyone if group.key == name
+        ):
             yield f"it says that {name} goes first, but that comes after it"
 
 

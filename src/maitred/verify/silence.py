@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from .case import Breach, Case, breach, shown
+from .drains import moving_alone
 from .fields import Doc
 from .groups import Group
 from .holds import crowded
@@ -10,6 +11,7 @@ from .models import by_model
 from .numbers import Measure, judge_numbers
 from .planned import is_held_up
 from .rights import is_bounded
+from .turns import comes_after
 from .whole import place_whole
 
 VERDICTS = frozenset({"Scheduled", "Preempting", "Waiting", "Impossible", "Invalid"})
@@ -92,8 +94,9 @@ def _judge_first(case: Case, group: Group, verdict: str, entry: Doc) -> Iterator
 def _seats_left(case: Case, group: Group) -> dict[str, str] | None:
     """Seats for the missing quorum in what the Plan leaves over, if a search finds any.
 
-    What is promised to others is theirs. Not asked where the Plan says that it gave up, and where the binds
-    of later groups may have opened a place that was closed when this one was decided.
+    What is promised to others is theirs. Not asked where the Plan says that it gave up, where the binds of
+    later groups may have opened a place that was closed when this one was decided, and where a pod on its own
+    has moved ahead of it: where to, the Plan does not say.
     """
     needed = group.needed
     pods = (*group.pending, *case.links.coming(group))
@@ -102,7 +105,7 @@ def _seats_left(case: Case, group: Group) -> dict[str, str] | None:
     link = case.links.of(group)
     if needed is None or needed <= 0 or moving or unknown or case.exhausted or case.is_vague(group):
         return None
-    if is_bounded(case, group):
+    if is_bounded(case, group) or any(not comes_after(case, one, group) for one in moving_alone(case)):
         return None
     world = crowded(case, group, leaving=True)
     before = [] if link is None else link.before

@@ -4,19 +4,20 @@ What it must know of earlier is in the requests themselves, whose progress it ha
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 
+import msgspec
 import numpy as np
-from msgspec.structs import replace
 
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.cluster.trial import Trial
+from maitred.decide.ask import Ask
 from maitred.decide.context import Context
-from maitred.decide.maintenance.movers import LeavingUnit, LeavingUnits
-from maitred.decide.maintenance.moving import MoveSearch, Moving
+from maitred.decide.maintenance.movers import LeavingUnit, LeavingUnits, RoomMakers
+from maitred.decide.maintenance.moving import FoundRoom, MoveSearch, Moving, Others
 from maitred.decide.maintenance.receipts import maintenance_evictions
 from maitred.decide.preemption.promises import Promises
 from maitred.model.drain import MOST_MOVES, Drain, DrainMove, DrainProgress, MovedGroup
@@ -44,6 +45,8 @@ class Maintenance:
     """Those who leave now, in their order."""
     looked: dict[str, Moving] = field(default_factory=dict)
     """What was found for each, whether or not it leaves now."""
+    made: dict[str, FoundRoom] = field(default_factory=dict)
+    """The same for those who may make room, by the group that waits for it."""
     _moves: dict[str, DrainMove] = field(default_factory=dict)
     """What is remembered of those that leave now,"""
     _kept_now: dict[str, datetime] = field(default_factory=dict)
@@ -64,7 +67,8 @@ class Maintenance:
 
     @cached_property
     def moves(self) -> MoveSearch:
-        return MoveSearch(self.promises, self.context, self.movers)
+        makers = (unit for rooms in self.rooms.values() for room in rooms for unit in room.units)
+        return MoveSearch(self.promises, self.context, [*self.movers, *makers])
 
     @cached_property
     def held_until(self) -> Mapping[str, datetime]:
@@ -81,15 +85,37 @@ class Maintenance:
     def serve(self, trial: Trial, mover: LeavingUnit) -> Moving:
         found = self.looked[mover.name] = self.moves.serve(trial, mover)
         if found.leaves:
-            self.told.append(found)
-            move = self._moves[mover.name] = self._begun(found, mover.drain)
-            if move.held_until is not None:
-                self._kept_now |= {group.key: move.held_until for group in move.groups}
+            self._note(found)
         return found
 
-    def lost_at_last(self, mover: LeavingUnit) -> float:
-        """What is lost with it at the last moment, in device-hours."""
-        return self._movers.timings.lost_at(mover.pods, mover.timing.last)
+    def _note(self, moving: Moving) -> None:
+        self.told.append(moving)
+        move = self._moves[moving.mover.name] = self._begun(moving, moving.mover.drain)
+        if move.held_until is not None:
+            self._kept_now |= {group.key: move.held_until for group in move.groups}
+
+    # -- those who make room ---------------------------------------------------------------------------
+
+    @cached_property
+    def rooms(self) -> Mapping[str, Sequence[RoomMakers]]:
+        """By the groups that wait for it."""
+        asked = any(drain.request.room for drain in self.snapshot.drains)
+        return self._movers.making_room(self.now) if asked else {}
+
+    def make_room(
+        self, trial: Trial, makers: RoomMakers, group: str, ask: Ask, others: Others
+    ) -> FoundRoom | None:
+        """For a group that finds no seats."""
+        found = self.made[group] = self.moves.make_room(trial, makers, ask, others)
+        if not all(one.leaves for one in found.movings):
+            return None
+        for one in found.movings:
+            self._note(one)
+        return found
+
+    def lost_at(self, mover: LeavingUnit, at: int) -> float:
+        """What is lost with it if it leaves then, in device-hours."""
+        return self._movers.timings.lost_at(mover.pods, at)
 
     # -- what becomes of it ----------------------------------------------------------------------------
 
@@ -103,6 +129,8 @@ class Maintenance:
         there, left = self._there if self.snapshot.drained else None, Counter[str]()
         for row, count in Counter([] if there is None else self.snapshot.bound.node[there].tolist()).items():
             left[self.snapshot.drained[row].name] += count
+        for room in self._open_rooms:
+            left[room.drain.name] += sum(len(unit.pods) for unit in room.units)
         for drain in self.snapshot.drains:
             progress = self._progress(drain, left[drain.name])
             yield DrainDecision(
@@ -141,17 +169,28 @@ class Maintenance:
         staying = [
             f"{mover.name}: {mover.stays}" for mover in self.movers if mover.drain is drain and mover.stays
         ]
-        rows = any(one is drain for one in self.snapshot.drained.values())
-        done = drain.progress.done or (self.now if rows and not left else None)
+        staying += [
+            f"{', '.join(unit.name for unit in room.makers.units)}: {room.why_not}"
+            for room in self.made.values()
+            if room.makers.drain is drain and room.why_not
+        ]
+        is_known = drain.request.room or any(one is drain for one in self.snapshot.drained.values())
+        done = drain.progress.done or (self.now if is_known and not left else None)
         return DrainProgress(tuple(moves[-MOST_MOVES:]), done, left, tuple(staying[:NAMES_SHOWN]))
+
+    @cached_property
+    def _open_rooms(self) -> list[RoomMakers]:
+        """Those whose groups still wait."""
+        waiting = {view.group.key for view in self.snapshot.groups} if self.rooms else ()
+        return [room for group, rooms in self.rooms.items() if group in waiting for room in rooms]
 
     def _as_it_is(self, move: DrainMove) -> DrainMove:
         if not move.is_open:
             return move
         if move.groups and all(self._is_back(group.key) for group in move.groups):
-            return replace(move, ended=self.now, how=WHOLE)
+            return msgspec.structs.replace(move, ended=self.now, how=WHOLE)
         if (move.held_until or after(move.begun, self._hold)) <= self.now:
-            return replace(move, ended=self.now, how=OVER if move.groups else "")
+            return msgspec.structs.replace(move, ended=self.now, how=OVER if move.groups else "")
         return move
 
     def _begun(self, moving: Moving, drain: Drain) -> DrainMove:
@@ -214,6 +253,7 @@ class Maintenance:
         now = round(self.now.timestamp() * 1000)
         times = [mover.timing.at for mover in self.movers if not mover.timing.is_due]
         times += [mover.timing.last for mover in self.movers if not mover.timing.is_last]
+        times += [room.first.timing.at for room in self._open_rooms if not room.first.timing.is_due]
         times += [round(until.timestamp() * 1000) for until in self.held_until.values()]
         open_ones = [drain for drain in self.snapshot.drains if not drain.is_done]
         if self.movers or open_ones:
@@ -224,5 +264,5 @@ class Maintenance:
         yield from self.snapshot.unread_drains
         rows = Counter(drain.name for drain in self.snapshot.drained.values())
         for drain in self.snapshot.drains:
-            if not rows[drain.name] and not drain.is_done:
+            if not (rows[drain.name] or drain.is_done or drain.request.room):
                 yield f"drain request {drain.name} means {drain.request.where}: there is no such node"

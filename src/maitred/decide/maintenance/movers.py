@@ -1,7 +1,9 @@
-"""Who must leave nodes that are being drained, each as a whole: gangs, and pods on their own one by one."""
+"""Who must leave nodes that are being drained, or is asked to make room, each as a whole: gangs, and pods on
+their own one by one."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 
 import numpy as np
@@ -38,12 +40,15 @@ class LeavingUnit:
     """What would protect it from preemption."""
     bare: tuple[str, ...]
     """Pods of it that nobody makes anew."""
+    devices: int
 
     @property
     def stays(self) -> str:
         """Why it does not leave by itself; empty if it does."""
         if not self.bare or self.drain.request.force:
             return ""
+        if self.drain.request.room:
+            return f"no controller would recreate {', '.join(self.bare[:NAMES_SHOWN])}"
         named = "it" if self.bare == (self.name,) else ", ".join(self.bare[:NAMES_SHOWN])
         more = f" and {len(self.bare) - NAMES_SHOWN} more" if len(self.bare) > NAMES_SHOWN else ""
         them = "it" if len(self.bare) == 1 else "them"
@@ -52,6 +57,25 @@ class LeavingUnit:
     @property
     def groups(self) -> list[GroupView]:
         return [view for view, _ in self.asks]
+
+
+@dataclass(frozen=True, slots=True)
+class RoomMakers:
+    """Those who move together, so that one group that waits finds room."""
+
+    drain: Drain
+    units: tuple[LeavingUnit, ...]
+
+    @property
+    def first(self) -> LeavingUnit:
+        """Whose time it is that counts: who has most to lose."""
+        return max(self.units, key=lambda unit: (unit.devices, unit.name))
+
+    @property
+    def stays(self) -> str:
+        """Why they do not move by themselves; empty if they may."""
+        protected = (f"{unit.name} {unit.shield}" for unit in self.units if unit.shield)
+        return next((unit.stays for unit in self.units if unit.stays), "") or next(protected, "")
 
 
 class LeavingUnits:
@@ -77,15 +101,50 @@ class LeavingUnits:
         among = np.flatnonzero(np.isin(family, families) & self._may_leave)
         order = among[np.argsort(family[among], kind="stable")]
         parts = np.split(order, np.flatnonzero(np.diff(family[order])) + 1) if len(order) else []
-        found = [self._mover(pods, there) for pods in parts]
+        on_nodes = ((pods, pods[there[pods]]) for pods in parts)
+        found = [self._unit(pods, self._drain_of(inside), len(inside)) for pods, inside in on_nodes]
         return sorted(found, key=lambda one: (-one.priority, one.name))
 
-    def _mover(self, pods: Rows, there: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> LeavingUnit:
+    def _drain_of(self, pods: Rows) -> Drain:
+        drains = (self.snapshot.drained[row] for row in self.snapshot.bound.node[pods].tolist())
+        return min(drains, key=lambda one: (one.request.by, one.name))
+
+    def making_room(self, now: datetime) -> dict[str, list[RoomMakers]]:
+        """By the groups that they make room for, as far as they are all there and none of them has to leave
+        its node anyway."""
+        found = dict[str, list[RoomMakers]]()
+        for drain in self.snapshot.drains:
+            is_open = not drain.is_done and now < drain.request.by
+            for making in drain.request.room if is_open else ():
+                rows = [self._rows_of(name) for name in making.units]
+                if all(len(pods) and not self.there[pods].any() for pods in rows):
+                    units = tuple(self._unit(pods, drain, len(pods)) for pods in rows)
+                    found.setdefault(making.group, []).append(RoomMakers(drain, units))
+        return found
+
+    def _rows_of(self, name: str) -> Rows:
+        """The pods of a family, or one pod."""
+        family = self._families_by_name.get(name)
+        if family is not None:
+            return np.flatnonzero((self.evictable.family == family) & self._may_leave)
+        pod = self._lone_by_name.get(name)
+        return np.array([] if pod is None else [pod], dtype=np.intp)
+
+    @cached_property
+    def _families_by_name(self) -> Mapping[str, int]:
+        return {name: family for family, name in self.evictable.names.items()}
+
+    @cached_property
+    def _lone_by_name(self) -> Mapping[str, int]:
+        """Pods that leave without others."""
+        family, names, bound = self.evictable.family.tolist(), self.evictable.names, self.snapshot.bound
+        pods = np.flatnonzero(self._may_leave).tolist()
+        return {bound.occupants[pod].key: pod for pod in pods if family[pod] not in names}
+
+    def _unit(self, pods: Rows, drain: Drain, there: int) -> LeavingUnit:
         evictable, bound = self.evictable, self.snapshot.bound
         occupants: list[Occupant] = bound.occupants[pods].tolist()
         name = evictable.names.get(int(evictable.family[pods[0]]), "")
-        drains = (self.snapshot.drained[row] for row in bound.node[pods[there[pods]]].tolist())
-        drain = min(drains, key=lambda one: (one.request.by, one.name))
         asks = tuple(self._asks(pods, occupants) if name else self._ask_alone(int(pods[0]), occupants[0]))
         shield = shield_words(evictable, pods)
         by = round(drain.request.by.timestamp() * 1000)
@@ -93,13 +152,14 @@ class LeavingUnits:
             name=name or occupants[0].key,
             drain=drain,
             pods=pods,
-            there=int(there[pods].sum()),
+            there=there,
             asks=asks,
             is_whole=bool(name),
             priority=max(int(evictable.priority[pods].max()), NOT_KNOWN + 2),
             timing=self.timings.of(pods, [view for view, _ in asks], by, shield),
             shield=shield,
             bare=tuple(sorted(one.key for one in occupants if not one.owner[0])),
+            devices=int(evictable.devices[pods].sum()),
         )
 
     def _asks(self, pods: Rows, occupants: list[Occupant]) -> Iterator[tuple[GroupView, Ask]]:

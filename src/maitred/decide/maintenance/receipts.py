@@ -29,6 +29,13 @@ def maintenance_evictions(
     return sorted(found, key=lambda one: (one.preemptor, one.receipt.unit, one.pod))
 
 
+def _reason(moving: Moving) -> str:
+    request = moving.mover.drain.request
+    if request.room:
+        return "it moves to other nodes, so that a group that waits finds room"
+    return f"{request.where} {'are' if len(request.nodes) > 1 else 'is'} drained"
+
+
 def _of(
     moves: MoveSearch,
     moving: Moving,
@@ -39,9 +46,7 @@ def _of(
 ) -> Iterator[Eviction]:
     evictable, mover = moves.promises.evictable, moving.mover
     bound, snapshot = evictable.bound, evictable.snapshot
-    rule = (
-        f"{drain.request.where} {'are' if len(drain.request.nodes) > 1 else 'is'} drained; {mover.timing.why}"
-    )
+    rule = f"{_reason(moving)}; {mover.timing.why}"
     if moving.seats is None:
         rule = f"{rule}; there is no place for it"
     for pod in mover.pods.tolist():

@@ -1,4 +1,4 @@
-"""The answer: who leaves the nodes of one request, when, where to, and what that costs."""
+"""The answers: who leaves the nodes of a request, or makes room for others, when, where to, at what cost."""
 
 from typing import Literal
 
@@ -88,3 +88,36 @@ class DrainList(Record, frozen=True):
     api_version: str = API_VERSION
     kind: str = "DrainList"
     requests: tuple[DrainStatus, ...] = ()
+
+
+class MadeRoom(Record, frozen=True):
+    """Room for one group that waits: who moves for it, all together."""
+
+    group: str
+    members: int
+    """That would start,"""
+    devices: int
+    """and what they would use; 0 in a cluster without devices."""
+    alike: int
+    """Groups more that ask for the same."""
+    units: tuple[str, ...]
+    """Groups that move whole, or pods; empty where no move helps."""
+    leaves: Leaving
+    why: str
+    at: str | None = None
+    """When they move, as far as that is known; None if they do not."""
+    pods: int = 0
+    work_lost_device_hours: float = 0.0
+    """What is lost if they move then."""
+    to: dict[str, int] = {}
+    """Nodes, and how many of their pods on each, as the cluster is now."""
+
+
+class DefragPlan(Record, frozen=True):
+    api_version: str = API_VERSION
+    kind: str = "DefragPlan"
+    name: str = ""
+    now: str = ""
+    by: str = ""
+    rooms: tuple[MadeRoom, ...] = ()
+    """What would start most devices first."""

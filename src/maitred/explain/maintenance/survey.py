@@ -184,7 +184,9 @@ class _DrainSurvey:
     def _lost(self, mover: LeavingUnit, leaves: Leaving) -> float:
         if leaves == "stays":
             return 0.0
-        return self.maintenance.lost_at_last(mover) if leaves == "deadline" else mover.timing.lost
+        return (
+            self.maintenance.lost_at(mover, mover.timing.last) if leaves == "deadline" else mover.timing.lost
+        )
 
 
 def _by_time(one: PlannedMove) -> tuple[bool, str, int, str]:

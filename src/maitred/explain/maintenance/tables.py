@@ -4,7 +4,14 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
-from maitred.explain.maintenance.answer import DrainList, DrainPlan, Leaving, PlannedMove
+from maitred.explain.maintenance.answer import (
+    DefragPlan,
+    DrainList,
+    DrainPlan,
+    Leaving,
+    MadeRoom,
+    PlannedMove,
+)
 from maitred.explain.tables import Cell, aligned, header, listed
 from maitred.model.words import counted, printable
 
@@ -99,3 +106,47 @@ def list_lines(found: DrainList, width: int | None = None) -> Iterator[Text]:
     yield from aligned(rows, width)
     for one in found.requests:
         yield from (Text(f"{one.name}: {words}") for words in one.staying)
+
+
+# -- room for groups that wait -------------------------------------------------------------------------
+
+
+def defrag_lines(plan: DefragPlan, width: int | None = None) -> Iterator[Text]:
+    if not plan.rooms:
+        yield Text("No group waits because of fragmentation.")
+        return
+    rows: Rows = [header("STARTS", "WITH", "MOVES", "WHEN", "LOSES", "TO", "WHY")]
+    rows += [room_row(one) for one in plan.rooms]
+    yield from aligned(rows, width)
+    yield Text()
+    made = [one for one in plan.rooms if one.at is not None]
+    if not made:
+        yield Text("No group would start by moving others.")
+        return
+    lost = round(sum(one.work_lost_device_hours for one in made), 4)
+    started = sum(one.devices for one in made)
+    starts = f"{counted(len(made), 'group')} {'starts' if len(made) == 1 else 'start'}"
+    devices = f" with {counted(started, 'device')}" if started else ""
+    yield Text(
+        f"{counted(sum(one.pods for one in made), 'pod')} would move, so that {starts}{devices}: "
+        f"{lost:g} device-hours of work lost."
+    )
+
+
+def room_row(one: MadeRoom) -> Sequence[Cell]:
+    gain = counted(one.members, "member") + (f", {counted(one.devices, 'device')}" if one.devices else "")
+    alike = f" (and {one.alike} like it)" if one.alike else ""
+    when = "-" if one.at is None else "now" if one.leaves == "now" else one.at
+    lost = "-" if one.at is None else f"{one.work_lost_device_hours:g} device-hours"
+    named = [f"{node} ({count})" if count > 1 else node for node, count in one.to.items()]
+    more = [f"{len(named) - MOST_NODES} more"] if len(named) > MOST_NODES else []
+    where = ", ".join([*named[:MOST_NODES], *more]) or "-"
+    return (
+        f"{one.group}{alike}",
+        gain,
+        ", ".join(one.units) or "-",
+        Text(when, STYLES[one.leaves]),
+        lost,
+        where,
+        one.why,
+    )
