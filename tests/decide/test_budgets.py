@@ -118,7 +118,10 @@ def test_with_the_run_time_that_it_is_told_it_starts() -> None:
 
 def test_what_no_period_can_pay_for_is_told_so() -> None:
     found = blocker(decide([b.node("n", gpu=8), asks("g", 8, "10h")], policy(40)), "g")
-    assert found["message"].endswith("no day pays for so much: set maitred.dev/max-runtime to 5h or less")
+    assert found["message"].endswith(
+        "no day pays for so much: set maitred.dev/max-runtime to 5h or less, or ask for fewer devices or for "
+        "a larger budget"
+    )
 
 
 def test_one_cycle_commits_what_it_gives_away() -> None:
