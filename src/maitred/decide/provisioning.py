@@ -58,13 +58,20 @@ def why_not(view: GroupView, snapshot: Snapshot) -> str:
     topology = view.group.topology
     if topology.required or topology.slice_level or view.parts is not None:
         return "an autoscaler does not promise that nodes come in one domain of the topology"
-    if any(snapshot.shapes[shape].devices for shape in set(view.shapes.tolist())):
+    if any(_claims_devices(snapshot, shape) for shape in set(view.shapes.tolist())):
         return "nobody knows which devices drivers will publish on new nodes"
     if view.later is not None:
         return "some of its pods are created only once others run"
     if len(set(view.shapes.tolist())) > MOST_POD_SETS:
         return f"its members are of more than {MOST_POD_SETS} shapes"
     return ""
+
+
+def _claims_devices(snapshot: Snapshot, shape: int) -> bool:
+    """Also by a resource that a device class serves."""
+    requests = snapshot.needs[snapshot.shapes[shape].needs].requests
+    by_class = any(resource in snapshot.device_classes for resource, _ in requests)
+    return by_class or bool(snapshot.shapes[shape].devices)
 
 
 def _request(view: GroupView) -> NodeRequest:
