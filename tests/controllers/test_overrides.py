@@ -9,7 +9,8 @@ import pytest
 
 from maitred.cluster.snapshot import Snapshot
 from maitred.controllers.answers.orders import STANDBY, OrderBox, OrderOutcome, OverrideOrder
-from maitred.controllers.overrides import SHADOW, OverridesPart
+from maitred.controllers.ordered import SHADOW
+from maitred.controllers.overrides import OverridesPart
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.controllers.scheduling.worklist import Worklist
 from maitred.kube.client import Client

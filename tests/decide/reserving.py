@@ -3,6 +3,11 @@
 from datetime import datetime
 from typing import Any
 
+import msgspec
+
+from maitred.model.meta import Timestamp
+from maitred.model.reservations import Reservation
+from maitred.model.reserving import MadeReservation, ReservationMemory
 from maitred.verify import verify
 from tests.oracle import builders as b
 from tests.oracle.builders import Obj
@@ -10,6 +15,7 @@ from tests.support import decide
 
 GPU = "nvidia.com/gpu"
 DAY = "2026-03-02"
+MADE = "2026-03-01T08:00:00Z"
 FROM, UNTIL = f"{DAY}T14:00:00Z", f"{DAY}T18:00:00Z"
 
 
@@ -24,6 +30,20 @@ def saying(**fields: Any) -> Obj:
         "until": f"{DAY}T18:00",
     }
     return {**usual, **fields}
+
+
+def made_as(*said: Obj | ReservationMemory | str) -> Obj:
+    """The object in which maitred remembers what somebody has made; or with any text."""
+    [first, *_] = said
+    text = str(first)
+    if isinstance(first, dict):
+        made = (
+            MadeReservation(msgspec.convert(one, Reservation), "alice", msgspec.convert(MADE, Timestamp))
+            for one in said
+        )
+        text = str(ReservationMemory(tuple(made)))
+    meta = b.metadata("maitred-reservations", "maitred-system", {"maitred.dev/record": "reservations"})
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"record": text}}
 
 
 def keeping(*reservations: Obj, **policy: Any) -> Obj:

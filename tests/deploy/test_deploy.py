@@ -13,13 +13,14 @@ from click.testing import CliRunner
 from maitred import __version__
 from maitred.cli import cli
 from maitred.cli.scheduler import NAME, command
-from maitred.controllers.keeping import HEALTH, LIFTED, SPENDING, USE, WAITING
+from maitred.controllers.keeping import HEALTH, LIFTED, RESERVED, SPENDING, USE, WAITING
 from maitred.controllers.provisioning import POD_TEMPLATES
 from maitred.kube.answers import ServiceAddress
 from maitred.kube.resources import GROUPS, resource_of
 from maitred.model.kinds import KINDS, row_of
 from maitred.model.overrides import VERB as OVERRIDE
 from maitred.model.provisioning import ProvisioningRequest
+from maitred.model.reserving import VERB as RESERVE
 from maitred.model.suspending import SUSPENDABLE
 from maitred.sandbox.controlplane.run import ControlPlane
 from tests.control_plane.waiting import eventually
@@ -122,13 +123,14 @@ def test_what_is_granted_by_name_is_what_the_scheduler_asks_for() -> None:
     }
     policy = base("ConfigMap")["metadata"]["name"]
     assert options["policy_config_map"] == f"$(NAMESPACE)/{policy}"
-    records = [f"maitred-{one.kind}" for one in (HEALTH, USE, SPENDING, LIFTED, WAITING)]
+    records = [f"maitred-{one.kind}" for one in (HEALTH, USE, SPENDING, LIFTED, WAITING, RESERVED)]
     assert named == {"leases": [NAME], "configmaps": records}
 
 
 def test_there_is_a_role_with_the_right_that_the_scheduler_asks_about() -> None:
-    [rule] = base("ClusterRole", "maitred-override")["rules"]
-    assert rule == {"apiGroups": [GROUPS.group], "resources": [GROUPS.plural], "verbs": [OVERRIDE]}
+    for verb in (OVERRIDE, RESERVE):
+        [rule] = base("ClusterRole", f"maitred-{verb}")["rules"]
+        assert rule == {"apiGroups": [GROUPS.group], "resources": [GROUPS.plural], "verbs": [verb]}
 
 
 def test_users_are_granted_the_one_service_that_the_command_line_asks() -> None:
@@ -178,14 +180,14 @@ def test_the_image_is_built_from_what_the_build_may_read() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", ["", "--admission", "--namespace gangs --image registry.example.com/m:2"]
+    "arguments", ["", "--admission --pod-deadlines", "--namespace gangs --image registry.example.com/m:2"]
 )
 def test_kustomize_builds_what_the_command_prints(
     fresh_plane: ControlPlane, tmp_path: Path, arguments: str
 ) -> None:
     words = arguments.split()
-    changes = dict(zip(words[::2], words[1::2], strict=False))
-    parts = ["base", "admission"] if "--admission" in words else ["base"]
+    parts = ["base", "admission", "pods"] if "--admission" in words else ["base"]
+    changes = {} if len(parts) > 1 else dict(zip(words[::2], words[1::2], strict=True))
     overlay: Obj = {"resources": [os.path.relpath(DEPLOY / part, tmp_path) for part in parts]}
     if changes:
         name, _, tag = changes["--image"].rpartition(":")

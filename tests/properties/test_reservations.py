@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
 from maitred.verify import verify
-from tests.decide.reserving import GPU, keeping, racks, saying
+from tests.decide.reserving import GPU, keeping, made_as, racks, saying
 from tests.oracle import builders as b
 from tests.oracle.builders import Obj
 from tests.oracle.effort import examples
@@ -35,6 +36,7 @@ class Arrival:
     lasts: int
     ends: bool
     priority: int
+    owned: bool
 
     def objects(self) -> list[Obj]:
         spec = {"activeDeadlineSeconds": self.lasts * 3600} if self.ends else {}
@@ -43,6 +45,7 @@ class Arrival:
             "priority": self.priority,
             "created": written(self.hour),
             "spec": spec,
+            "owner": f"ReplicaSet/{self.name}" if self.owned else None,
         }
         if self.size == 1:
             return [b.pod(f"{self.name}-0", gpu=8, **made)]
@@ -56,14 +59,17 @@ class Arrival:
 class Scene:
     policy: Obj
     arrivals: list[Arrival]
+    made: list[Obj] = field(default_factory=list)
+    """Reservations beside those of the policy."""
     nodes: list[Obj] = field(default_factory=lambda: racks(2, 2))
 
     def hours(self) -> Iterator[tuple[int, list[Obj], Obj]]:
         """What is there each hour, as it is decided about, and the Plan; its binds are there from then on."""
         since = dict[str, int]()
         place = dict[str, str]()
+        record = made_as(*self.made) if self.made else None
         for hour in range(HOURS):
-            objects = list(self.nodes)
+            objects = [*self.nodes, *([record] if record else [])]
             for arrival in self.arrivals:
                 for made in arrival.objects() if arrival.hour <= hour else ():
                     key = f"{arrival.namespace}/{made['metadata']['name']}"
@@ -75,6 +81,8 @@ class Scene:
                     objects.append(made)
             plan = decide(objects, self.policy, written(hour))
             yield hour, objects, plan
+            if plan["madeReservations"] is not None:
+                record = made_as(msgspec.json.encode(plan["madeReservations"]).decode())
             gone = {eviction["pod"] for eviction in plan["evictions"]}
             self.arrivals = [one for one in self.arrivals if not self._is_hit(one, gone)]
             for bind in plan["binds"]:
@@ -90,8 +98,10 @@ def hour_of(text: str) -> float:
 
 
 @st.composite
-def scenes(draw: st.DrawFn, ends: st.SearchStrategy[bool]) -> Scene:
-    reservations = []
+def scenes(
+    draw: st.DrawFn, ends: st.SearchStrategy[bool], starts: tuple[str, ...] = ("wait", "evict")
+) -> Scene:
+    reservations, evicts = [], draw(st.sampled_from(starts))
     for number in range(draw(st.integers(1, 2))):
         begin = draw(st.integers(1, HOURS - 3))
         reservations.append(
@@ -104,7 +114,8 @@ def scenes(draw: st.DrawFn, ends: st.SearchStrategy[bool]) -> Scene:
                     "from": f"2026-03-02T{begin:02}:00",
                     "until": f"2026-03-02T{begin + draw(st.integers(1, 3)):02}:00",
                 },
-                leadTime=draw(st.sampled_from(("1h", "1d"))),
+                leadTime=draw(st.sampled_from(("1h", "1d") if evicts == "wait" else ("0s", "1h", "2h"))),
+                onStart=evicts,
                 every=draw(st.sampled_from(("", "day"))),
             )
         )
@@ -117,11 +128,14 @@ def scenes(draw: st.DrawFn, ends: st.SearchStrategy[bool]) -> Scene:
             draw(st.integers(1, 5)),
             draw(ends),
             draw(st.sampled_from((0, 0, 10))),
+            draw(st.booleans()),
         )
         for number in range(draw(st.integers(5, 12)))
     ]
     holds = draw(st.sampled_from(({}, {"holds": {"depth": 3}})))
-    return Scene(keeping(*reservations, **holds), arrivals)
+    kept = draw(st.integers(0, len(reservations)))
+    policy = {**keeping(**holds), "reservations": reservations[:kept]}
+    return Scene(policy, arrivals, reservations[kept:])
 
 
 def strangers(objects: list[Obj], said: Obj) -> list[str]:
@@ -152,6 +166,22 @@ def test_if_ends_are_kept_it_begins_with_its_places_empty(scene: Scene) -> None:
         for said in plan["reservations"]:
             if hour_of(said["from"]) <= hour:
                 assert strangers(objects, said) == []
+
+
+@given(scenes(st.just(False), ("evict",)))
+@examples(10)
+def test_who_leaves_for_one_was_told_hours_before_and_nobody_else_does(scene: Scene) -> None:
+    told = dict[tuple[str, str], float]()
+    for hour, _, plan in scene.hours():
+        for eviction in plan["evictions"]:
+            if eviction["cause"] == "Reservation":
+                name = eviction["for"].removeprefix("reservation/")
+                [said] = [one for one in plan["reservations"] if one["name"] == name]
+                assert hour_of(said["from"]) <= hour
+                assert told[name, eviction["receipt"]["unit"]] < hour
+        for said in plan["reservations"]:
+            for one in said["warned"]:
+                told[said["name"], one["unit"]] = hour_of(one["warned"])
 
 
 @given(scenes(st.booleans()))

@@ -10,7 +10,7 @@ from maitred.controllers.answers.follower import StateFollower
 from maitred.controllers.answers.refusals import RefusedError
 from maitred.controllers.answers.routes import ROUTES
 from maitred.controllers.answers.service import Service
-from maitred.controllers.keeping import HEALTH, LIFTED, SPENDING, USE, WAITING
+from maitred.controllers.keeping import HEALTH, LIFTED, RESERVED, SPENDING, USE, WAITING
 from maitred.controllers.policy import PolicyConfigMap, PolicySource
 from maitred.controllers.scheduling.term import Witnesses
 from maitred.kube.answers import own_token
@@ -134,8 +134,8 @@ async def use_devices(stage: Stage, actor: Actor) -> None:
 async def remember(stage: Stage, actor: Actor) -> None:
     """What is known of failures and of use, as it is written when there is something."""
     home = Api(stage.api.client, SYSTEM_NAMESPACE)
-    for kind in (HEALTH.kind, USE.kind, SPENDING.kind, LIFTED.kind, WAITING.kind):
-        record = SharedRecord(Writer(actor.line, Always()), SYSTEM_NAMESPACE, kind)
+    for kind in (HEALTH, USE, SPENDING, LIFTED, WAITING, RESERVED):
+        record = SharedRecord(Writer(actor.line, Always()), SYSTEM_NAMESPACE, kind.kind)
         await home.delete(CONFIG_MAPS, record.name)
         first = await record.write("{}", NO_RECORD)
         assert isinstance(first, RecordVersion), first

@@ -23,6 +23,7 @@ VERBS = {
     "drain": "Empty nodes for maintenance: show who moves when, where to and at what cost, then ask.",
     "defrag": "Show which moves would let groups start that wait for scattered room, or ask for them.",
     "override": "Lift a group past its queue's turn and limits, for a time, with a reason.",
+    "reserve": "Keep nodes for a queue, a namespace or a group, for a time, once or every week.",
     "audit": "Find gangs that run in part, and what they cost, on any cluster. Reads only.",
     "bill": "Say who used the devices in a month, for what, and at what cost.",
     "import": "Check which settings for other schedulers are honoured, approximated or ignored.",

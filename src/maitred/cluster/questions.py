@@ -34,6 +34,7 @@ from maitred.model.overrides import OVERRIDES, OverrideMemory, overrides_of
 from maitred.model.policy import Workloads
 from maitred.model.priority import PriorityClass
 from maitred.model.provisioning import ProvisioningRequest, asked_at, asked_for
+from maitred.model.reserving import RESERVATIONS, ReservationMemory, reservations_of
 from maitred.model.spending import BUDGETS, SpendingMemory, spending_of
 from maitred.model.suspending import TopOwner
 from maitred.model.usage import USAGE, UsageMemory, usage_of
@@ -90,6 +91,7 @@ class StateQuestions:
         self._overrides = MemoryReader(OVERRIDES, overrides_of)
         self._spending = MemoryReader(BUDGETS, spending_of)
         self._holds = MemoryReader(HOLDS, holds_of)
+        self._reservations = MemoryReader(RESERVATIONS, reservations_of)
 
     @property
     def version(self) -> int:
@@ -207,6 +209,11 @@ class StateQuestions:
         """What is remembered of places that are held for groups that wait."""
         return self._holds.of(self._tables[MemoryObject])[0]
 
+    @property
+    def reservations(self) -> ReservationMemory:
+        """Those that somebody has made beside the policy."""
+        return self._reservations.of(self._tables[MemoryObject])[0]
+
     # -- everything ------------------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
@@ -248,6 +255,8 @@ class StateQuestions:
             unread_spending=self._spending.of(tables[MemoryObject])[1],
             holds=self.holds,
             unread_holds=self._holds.of(tables[MemoryObject])[1],
+            reservations=self.reservations,
+            unread_reservations=self._reservations.of(tables[MemoryObject])[1],
             drains=drains,
             unread_drains=unread_drains,
             drained=drained,

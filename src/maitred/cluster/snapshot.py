@@ -35,6 +35,7 @@ from maitred.model.priority import PriorityClass
 from maitred.model.protection import Protection
 from maitred.model.provisioning import ProvisioningRequest
 from maitred.model.queues import Payer
+from maitred.model.reserving import NO_RESERVATIONS, ReservationMemory
 from maitred.model.runtime import NO_STAY, NOT_SAID, Runtime, Stay
 from maitred.model.selector import Labels
 from maitred.model.spending import NO_SPENDING, SpendingMemory
@@ -373,6 +374,9 @@ class Snapshot:
     holds: HoldMemory = NO_HOLDS
     unread_holds: str = ""
     """And of places that are held for groups that wait."""
+    reservations: ReservationMemory = NO_RESERVATIONS
+    """Those that somebody has made, beside those of the policy."""
+    unread_reservations: str = ""
     drains: tuple[Drain, ...] = ()
     unread_drains: tuple[str, ...] = ()
     """What is wrong with requests that count for nothing."""

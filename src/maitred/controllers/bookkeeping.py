@@ -30,6 +30,7 @@ from maitred.model.overrides import NO_OVERRIDES, OverrideMemory
 from maitred.model.plan import Eviction, GroupVerdict, KeptRoom, Plan
 from maitred.model.policy import Policy, is_device
 from maitred.model.priority import rank_of
+from maitred.model.reservations import BEGUN, ReservedNodes
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +85,9 @@ class Bookkeeper:
         self._seen_version = -1
         self._rooms: tuple[KeptRoom, ...] = ()
         """What the last Plan keeps for members that are not there."""
-        self._seen_rooms: tuple[KeptRoom, ...] = ()
+        self._reserved: tuple[ReservedNodes, ...] = ()
+        """And what it says is reserved now."""
+        self._seen_kept: tuple[tuple[KeptRoom, ...], tuple[ReservedNodes, ...]] = ((), ())
 
     @property
     def dropped(self) -> int:
@@ -111,13 +114,14 @@ class Bookkeeper:
 
     def _look(self) -> None:
         state, at = self._mirror.state, milliseconds()
-        if state.version == self._seen_version and self._rooms == self._seen_rooms:
+        kept = self._rooms, self._reserved
+        if state.version == self._seen_version and kept == self._seen_kept:
             self._clerk.hear(at)
             return
         ends, hopeless = self._ends.take(), self._hopeless()
-        scheduler, rooms = self._mirror.scheduler, self._rooms
-        self._clerk.show(Observation(at, state.snapshot(), self._policy(), ends, hopeless, scheduler, rooms))
-        self._seen_version, self._seen_rooms = state.version, rooms
+        whose = self._mirror.scheduler
+        self._clerk.show(Observation(at, state.snapshot(), self._policy(), ends, hopeless, whose, *kept))
+        self._seen_version, self._seen_kept = state.version, kept
 
     def _hopeless(self) -> frozenset[str]:
         """Who would wait however the free devices lay."""
@@ -129,6 +133,7 @@ class Bookkeeper:
 
     def decided(self, plan: Plan, snapshot: Snapshot, now: float) -> None:
         self._rooms = tuple(room for room in plan.holds if room.devices)
+        self._reserved = tuple(one for one in plan.reservations if one.state == BEGUN)
         self._note(plan, snapshot)
 
     def _note(self, plan: Plan, snapshot: Snapshot) -> None:

@@ -20,6 +20,7 @@ from maitred.model.holding import HOLDS, NO_HOLDS, HoldMemory, holds_of
 from maitred.model.memory import CONTENT, HOME, MEMORY, NO_MEMORY, HealthMemory, MemoryObject, memory_of
 from maitred.model.meta import ObjectMeta
 from maitred.model.overrides import NO_OVERRIDES, OVERRIDES, OverrideMemory, overrides_of
+from maitred.model.reserving import NO_RESERVATIONS, RESERVATIONS, ReservationMemory, reservations_of
 from maitred.model.spending import BUDGETS, NO_SPENDING, SpendingMemory, spending_of
 from maitred.model.usage import NO_USAGE, USAGE, UsageMemory, usage_of
 
@@ -73,6 +74,14 @@ WAITING: MemoryKind[HoldMemory] = MemoryKind(
     NO_HOLDS,
     lambda kept: holds_of(kept)[0],
     lambda state: state.holds,
+)
+RESERVED: MemoryKind[ReservationMemory] = MemoryKind(
+    "reservations",
+    RESERVATIONS,
+    "reservations",
+    NO_RESERVATIONS,
+    lambda kept: reservations_of(kept)[0],
+    lambda state: state.reservations,
 )
 
 

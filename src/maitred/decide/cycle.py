@@ -105,6 +105,7 @@ class _Cycle:
         for number, mover in enumerate(self.record.maintenance.served):
             self._add_mover(mover, number)
         self._divide_budget()
+        self.record.beginnings.tell(self.trial)
         standing = self._standing_holds()
         while (turn_now := agenda.next(self.trial)) is not None:
             for group in standing.pop(turn_now.rank, ()):

@@ -30,6 +30,7 @@ from maitred.decide.healing.slow import SlowGroup
 from maitred.decide.healing.spares import spare_nodes
 from maitred.decide.healing.stand_ins import as_healed
 from maitred.decide.hindsight import Hindsight
+from maitred.decide.holding.beginning import Beginnings
 from maitred.decide.holding.calendar import HeldPlaces
 from maitred.decide.holding.reserved import NOT_CLOSED
 from maitred.decide.holding.waiting import PlannedGroup, WaitingHolds
@@ -266,6 +267,7 @@ class CycleRecord:
         self.limits = LimitKeeper(snapshot, policy, round(now.timestamp() * 1000))
         self.maintenance = Maintenance(snapshot, self.context, now, self.promises, scope.scheduler)
         self.reservations = self.holds.reservations
+        self.beginnings = Beginnings(snapshot, self.reservations, self.promises, scope.scheduler)
         self.spares = spare_nodes(self.trial, policy, self._lent_to, self.reservations.rows)
         """The rows of nodes that are kept free for repairs."""
         self.grounds = Grounds(snapshot, self.context, self.reservations)

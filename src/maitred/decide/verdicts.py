@@ -88,7 +88,11 @@ class Verdicts:
         return Plan(
             binds=tuple(chain.from_iterable(self._binds(group, group.seated) for group in groups)),
             nominations=tuple(chain.from_iterable(self._binds(group, group.promised) for group in groups)),
-            evictions=(*promises.evictions(), *self.record.maintenance.evictions()),
+            evictions=(
+                *promises.evictions(),
+                *self.record.maintenance.evictions(),
+                *self.record.beginnings.evictions(),
+            ),
             volumes=self._volumes,
             claims=self._claims,
             holds=tuple(self._holds()),
@@ -99,7 +103,8 @@ class Verdicts:
             overrides=self.record.overrides.memory,
             budgets=self.record.budgets_memory(),
             planned=self.record.holds.memory,
-            reservations=tuple(self.record.reservations.told()),
+            reservations=tuple(self.record.beginnings.reserved()),
+            made_reservations=self.record.beginnings.memory,
             drains=tuple(self.record.maintenance.decisions()),
             taints=self.record.healing.taints,
             deadlines=self.record.limits.deadlines,
@@ -130,7 +135,7 @@ class Verdicts:
         limits = self.record.limits.wake_at(seated)
         memories = (self.record.usage.wake_at, self.record.budgets_wake_at, self.record.overrides.wake_at)
         may_start = (self.record.held_back_until, due.wake_at, requests.wake_at)
-        kept = (self.record.holds.wake_at, self.record.reservations.wake_at)
+        kept = (self.record.holds.wake_at, self.record.reservations.wake_at, self.record.beginnings.wake_at)
         others = (promises, self.record.maintenance.wake_at, *kept, *memories, limits, *may_start)
         times = [one for one in others if one is not None]
         times += [] if healing is None else [round(healing.timestamp() * 1000)]

@@ -58,6 +58,8 @@ def _sentence(evictions: Sequence[Eviction], parts: Sequence[str], reader: Audie
     if first.cause == MAINTENANCE:
         head = "evicted" if makes_room(first.preemptor) else "evicted for maintenance"
         return f"{head}, {first.receipt.rule}: {'; '.join([*parts, *beyond])}"
+    if first.cause == "Reservation":
+        return f"evicted as its nodes are reserved for others: {'; '.join([*parts, *beyond])}"
     preemptor = reader.group(first.preemptor)
     if first.cause in ("Reclaim", "Budget"):
         rule = rule_told(first.receipt.rule, first.preemptor, reader)

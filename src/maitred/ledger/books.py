@@ -8,7 +8,7 @@ import numpy as np
 from maitred.cluster.leaving import lost_nodes
 from maitred.cluster.news import PodEnd
 from maitred.cluster.snapshot import Snapshot
-from maitred.explain.billing.device_buckets import NOBODY, levels
+from maitred.explain.billing.device_buckets import NOBODY, holder_of, levels
 from maitred.explain.billing.losses import Loss, Times, lost_to_eviction, lost_to_failures
 from maitred.ledger.entries import LedgerEntry, UsageAccount, account_of, borrows, in_queue, queue_of
 from maitred.ledger.meter import UsageMeter
@@ -58,13 +58,15 @@ class Books:
 
     def see(self, sight: Observation) -> None:
         snapshot, at = sight.snapshot, sight.at
-        found = levels(snapshot, sight.policy, sight.hopeless, sight.rooms)
+        found = levels(snapshot, sight.policy, sight.hopeless, sight.rooms, sight.reserved)
         seen = seen_in_queues(found.pods, sight)
         self.meter.see(replace(found, lent=seen.lent), at, sight.policy.prices.hours)
         self._register.see(snapshot, sight.ends, at, self._entry)
         self._note_failures(sight.ends, sight)
         for holder in found.pods.keys() - self._accounts.keys():
             self._accounts[holder] = seated_account(holder, found.pods[holder], snapshot)
+        for holder in map(holder_of, sight.reserved):
+            self._accounts.setdefault(holder, account_of(holder.partition("/")[0]))
         self._note_queues(found.pods, seen)
         self._seen = seen
         self._note_dead_nodes(snapshot, at)

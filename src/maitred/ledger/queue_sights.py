@@ -1,6 +1,6 @@
 """Queues at one moment: who is in which, who has borrowed there, and what queues have lent."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,9 +10,11 @@ from maitred.cluster.queues.book import NO_QUEUE, QueueBook, in_queues
 from maitred.cluster.snapshot import NO_GROUP, GroupView, Snapshot
 from maitred.decide.preemption.evictable import EvictablePods
 from maitred.decide.queues.standings import NOWHERE, Standings
+from maitred.explain.billing.device_buckets import holder_of
 from maitred.explain.queues.lending import lent_devices
 from maitred.ledger.records import Observation
 from maitred.model.queues import Payer
+from maitred.model.reservations import ReservedNodes
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ def seen_in_queues(pods: Mapping[str, int], sight: Observation) -> QueueSight:
     standings = Standings(book, EvictablePods(snapshot, sight.policy, sight.at))
     stands = (standings.queue != NO_QUEUE) & ~standings.evictable.leaving & ~snapshot.bound.terminating
     return QueueSight(
-        queues_of(pods, snapshot, book),
+        queues_of(pods, snapshot, book) | dict(queues_reserved_for(sight.reserved, book)),
         frozenset(holders(snapshot, np.union1d(borrowed_pods(standings), np.flatnonzero(book.scavenges)))),
         frozenset(holders(snapshot, np.flatnonzero(stands))),
         lent_devices(book),
@@ -63,6 +65,14 @@ def queues_of(pods: Mapping[str, int], snapshot: Snapshot, book: QueueBook) -> d
     accounts |= dict(zip(pods, seated, strict=True))
     queues = {holder: book.accounts[number].queue for holder, number in accounts.items()}
     return {holder: book.tree.queues[one].name for holder, one in queues.items() if one != NO_QUEUE}
+
+
+def queues_reserved_for(reserved: Iterable[ReservedNodes], book: QueueBook) -> Iterator[tuple[str, str]]:
+    """By holder: the queue that a reservation is for, or that its namespace uses."""
+    for one in reserved:
+        kind, _, name = one.beneficiary.partition(" ")
+        own = book.queue_of_running(Payer(name.partition("/")[0]))
+        yield holder_of(one), name if kind == "queue" else book.tree.queues[own].name
 
 
 def _names(view: GroupView) -> set[str]:

@@ -13,6 +13,7 @@ from maitred.model.overrides import Override
 from maitred.model.plan import Eviction, KeptRoom, Verdict
 from maitred.model.policy import Policy
 from maitred.model.queues import Payer
+from maitred.model.reservations import ReservedNodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,4 +87,6 @@ class Observation:
     scheduler: str | None = None
     """Whose pods are in queues; None: everybody's."""
     rooms: tuple[KeptRoom, ...] = ()
-    """What is kept for members that are not there."""
+    """What is kept for members that are not there,"""
+    reserved: tuple[ReservedNodes, ...] = ()
+    """and what for whom it is reserved."""

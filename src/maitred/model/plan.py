@@ -13,6 +13,7 @@ from maitred.model.meta import Lean
 from maitred.model.overrides import OverrideMemory, OverrideNote
 from maitred.model.policy import API_VERSION
 from maitred.model.reservations import ReservedNodes
+from maitred.model.reserving import ReservationMemory
 from maitred.model.spending import SpendingMemory
 from maitred.model.usage import UsageMemory
 from maitred.model.words import counted
@@ -92,10 +93,11 @@ class Receipt(Record, frozen=True):
     """Who has lifted the group that it leaves for past the turn and the limits of its queue, if anybody."""
 
 
-EvictionCause = Literal["Preemption", "Reclaim", "Budget", "Maintenance"]
+EvictionCause = Literal["Preemption", "Reclaim", "Budget", "Maintenance", "Reservation"]
 """`Preemption`: for a higher priority. `Reclaim`: what they have was lent to their queue. `Budget`: they ran
-without paying, and the group pays. `Maintenance`: somebody has asked for it, because
-their nodes are drained, or so that another group finds room."""
+without paying, and the group pays. `Maintenance`: somebody has asked for it, because their nodes are drained,
+or so that another group finds room. `Reservation`: they are on nodes that are reserved for others, and were
+warned."""
 
 
 class Eviction(Record, frozen=True):
@@ -224,20 +226,29 @@ class DueGroup(Record, frozen=True):
     """It cannot be done in time any more, even if it starts as soon as it may."""
 
 
-class JobDeadline(Record, frozen=True):
-    """The `activeDeadlineSeconds` that a Job is to have, so that its group ends with its run-time limit."""
+class DeadlineToSet(Record, frozen=True):
+    """The `activeDeadlineSeconds` that a Job is to have, or a pod that nobody controls, so that its group
+    ends with its run-time limit."""
 
     job: str
+    """Empty if it is a pod."""
     uid: str
     group: str = ""
     """That the limit is of. Empty if it has no places any more, and the deadline that we have set is taken
     back."""
     seconds: int | None = None
-    """From the start of the Job; None: it is to have no deadline."""
+    """From the start of the Job or pod; None: the Job is to have no deadline."""
     ends: str | None = None
     """When that is."""
     said: str = ""
     """By whose word: the mark that asks for the limit, or the queue that gives it."""
+    pod: str = ""
+    """Empty if it is a Job."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The name of the Job, and of the pod."""
+        return self.job, self.pod
 
 
 class ClaimToMake(Record, frozen=True):
@@ -337,12 +348,14 @@ class Plan(Record, frozen=True):
     planned: HoldMemory | None = None
     """What is to be remembered of holds for groups that wait; None if nothing of that has changed."""
     reservations: tuple[ReservedNodes, ...] = ()
-    """What is kept for those of the policy that are not over: now, or the next time."""
+    """What is kept for those that are not over: now, or the next time."""
+    made_reservations: ReservationMemory | None = None
+    """Those beside the policy that are not over yet, if any is over by now; else None."""
     taints: tuple[NodeTaint, ...] = ()
     """Lemons to taint, and nodes that are none any more."""
     drains: tuple[DrainDecision, ...] = ()
-    deadlines: tuple[JobDeadline, ...] = ()
-    """Of Jobs whose groups run in queues that enforce limits: those that must change."""
+    deadlines: tuple[DeadlineToSet, ...] = ()
+    """Of Jobs and pods whose groups run in queues that enforce limits: those that must change."""
     provisioning: tuple[NodeRequest, ...] = ()
     """Groups that ask for nodes, and have not asked before."""
     due: tuple[DueGroup, ...] = ()

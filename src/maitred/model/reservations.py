@@ -7,7 +7,7 @@ files there are only instants, in milliseconds since 1970.
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Annotated
+from typing import Annotated, Literal
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -21,6 +21,7 @@ HORIZON = timedelta(days=366)
 """So far ahead reservations are looked at."""
 FAR = 40 * HORIZON
 DAY = timedelta(days=1)
+EVICT, RESERVATION = "evict", "reservation"
 EVERY_DAY, EVERY_WEEK = "day", "week"
 RULES = {EVERY_DAY: "FREQ=DAILY", EVERY_WEEK: "FREQ=WEEKLY"}
 """What calendars are called that need no rule of RFC 5545."""
@@ -69,6 +70,27 @@ class Reservation(Setting, frozen=True):
     """From so long before it begins, nobody else is started there of whom it is not known when they end."""
     release_after: str = NO_LIMIT
     """When it has begun so long ago and nobody for whom it is runs or waits, others may have its nodes."""
+    on_start: Literal["wait", "evict"] = "wait"
+    """Whether those who are inside at its beginning may stay, or leave if they were warned."""
+
+
+COMING, BEGUN, GIVEN_BACK = "coming", "begun", "given back"
+
+
+class WarnedUnit(Lean, frozen=True, omit_defaults=False):
+    """Pods of others that break together, and have been told that they will have to leave."""
+
+    unit: str
+    warned: str
+    leaves: str
+    """When it is evicted at the earliest, if it is there still."""
+    pods: int
+    pod: str
+    """The first of them,"""
+    uid: str
+    """and its UID."""
+    stays: str = ""
+    """Why it is not evicted after all."""
 
 
 class ReservedNodes(Lean, frozen=True, omit_defaults=False):
@@ -83,6 +105,9 @@ class ReservedNodes(Lean, frozen=True, omit_defaults=False):
     """`coming`, `begun` or `given back`."""
     others: int = 0
     """Pods of others that are on them still, or will be when it begins."""
+    by: str = ""
+    """Who has made it; empty: it is in the policy."""
+    warned: tuple[WarnedUnit, ...] = ()
 
 
 FIRST_YEAR, LAST_YEAR = 2020, 2199
@@ -109,6 +134,12 @@ def clock_time(field: str, text: str) -> datetime:
     if not FIRST_YEAR <= found.year <= LAST_YEAR:
         raise CalendarError(field, f"{text[:40]!r} is not between {FIRST_YEAR} and {LAST_YEAR}")
     return found.replace(microsecond=0)
+
+
+def is_left_out(clock: datetime, time_zone: str) -> bool:
+    """Whether clocks never show this time, as they are put forward over it."""
+    shown = clock.replace(tzinfo=ZoneInfo(time_zone)).astimezone(UTC).astimezone(ZoneInfo(time_zone))
+    return shown.replace(tzinfo=None) != clock
 
 
 def spans_between(one: Reservation, first: datetime, last: datetime) -> tuple[Span, ...]:

@@ -48,10 +48,11 @@ class Suspension(Lean, frozen=True, omit_defaults=False):
     workload_uid: Name = ""
     pod_group: Name = ""
     """The PodGroup that they named, which a Job controller adds and the template does not tell."""
-    cause: Literal["Preemption", "Reclaim", "Budget", "Healing", "Maintenance"] = "Preemption"
+    cause: Literal["Preemption", "Reclaim", "Budget", "Healing", "Maintenance", "Reservation"] = "Preemption"
     """`Reclaim`: what they had was lent to their queue, and taken back. `Budget`: they ran without paying,
     because a budget was spent. `Healing`: hardware failed under its
-    pods, and all of them start anew together. `Maintenance`: they left nodes that are drained."""
+    pods, and all of them start anew together. `Maintenance`: they left nodes that are drained.
+    `Reservation`: they left nodes that are reserved for others."""
     scheduler_name: Name = DEFAULT_SCHEDULER
     """Who will seat them when they are back."""
 
@@ -85,6 +86,11 @@ class Suspension(Lean, frozen=True, omit_defaults=False):
             return f"{how} by {self.by} at {at}: {pods} moved, so that another group finds room; {after}"
         if self.cause == MAINTENANCE:
             return f"{how} by {self.by} at {at}: {pods} left nodes that are drained for maintenance; {after}"
+        if self.cause == "Reservation":
+            return (
+                f"{how} by {self.by} at {at}: {pods} left nodes that are reserved for others, as they had "
+                f"been warned; {after}"
+            )
         if self.cause == "Reclaim":
             return (
                 f"{how} by {self.by} at {at}: {pods} had room that was lent to their queue, and gave it "

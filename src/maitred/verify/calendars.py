@@ -12,6 +12,7 @@ from .times import thousandths
 DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 AHEAD = 366
 """So many days ahead it is looked when a reservation comes next."""
+FOREVER = 40 * AHEAD
 RULES = {"day": "FREQ=DAILY", "week": "FREQ=WEEKLY"}
 
 Span = tuple[int, int]
@@ -30,6 +31,14 @@ class Calendar:
         """Those that are not over, in thousandths of a second since 1970."""
         return [span for span in map(self._span, self._days(now)) if span[0] < span[1] and span[1] > now]
 
+    def is_over(self, now: int) -> bool:
+        """Whether none comes any more, however late: a rule without an end always has a next time."""
+        if not self.rule:
+            return self._span(self.begin.date())[1] <= now
+        if "COUNT" not in self.rule and "UNTIL" not in self.rule:
+            return False
+        return not any(self._span(day)[1] > now for day in self._days(now, FOREVER))
+
     def _span(self, day: date) -> Span:
         begin = datetime.combine(day, self.begin.time())
         return self._moment(begin), self._moment(begin + (self.until - self.begin))
@@ -37,11 +46,11 @@ class Calendar:
     def _moment(self, clock: datetime) -> int:
         return thousandths(clock.replace(tzinfo=self.zone).timestamp())
 
-    def _days(self, now: int) -> Iterator[date]:
+    def _days(self, now: int, ahead: int = AHEAD) -> Iterator[date]:
         if not self.rule:
             yield self.begin.date()
             return
-        last = datetime.fromtimestamp(now / 1000, UTC).date() + timedelta(days=AHEAD)
+        last = datetime.fromtimestamp(now / 1000, UTC).date() + timedelta(days=ahead)
         most, until = int(self.rule.get("COUNT", "0")), self.rule.get("UNTIL", "")
         day, found = self.begin.date(), 0
         while day <= last:

@@ -138,7 +138,7 @@ def _faults(case: Case, eviction: Eviction, homes: dict[Pod, Household]) -> Iter
     if request is None:
         yield f"there is no request {eviction.preemptor or 'at all'}"
         return
-    kin = _kin(pod, homes)
+    kin = kin_of(pod, homes)
     rows = [case.cluster.nodes.get(one.node_name) for one in kin]
     if request.room:
         yield from _makes_no_room(case, request, kin, homes)
@@ -168,7 +168,7 @@ def _makes_no_room(
     if not makings:
         yield f"{asked[0][0]} is promised nothing for it" if asked else f"it is not one of {request.key}"
         return
-    moving = {_unit(one.pod, homes): _kin(one.pod, homes) for one in case.evictions}
+    moving = {_unit(one.pod, homes): kin_of(one.pod, homes) for one in case.evictions}
     whole = [units for units in makings if units <= moving.keys()]
     if not whole:
         yield "not all leave that make room together"
@@ -193,7 +193,7 @@ def _unit(pod: Pod, homes: dict[Pod, Household]) -> str:
     return home.name.rpartition(" ")[2] if home is not None and together else pod.key
 
 
-def _kin(pod: Pod, homes: dict[Pod, Household]) -> tuple[Pod, ...]:
+def kin_of(pod: Pod, homes: dict[Pod, Household]) -> tuple[Pod, ...]:
     home = homes.get(pod)
     return home.pods if home is not None and is_tied(home) and pod in home.pods else (pod,)
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
+from .beginnings import judge_beginnings
 from .case import Breach, Case, breach
 from .choices import judge_choices
 from .claim_laws import judge_allocations, judge_standing_claims
@@ -17,6 +18,7 @@ from .holds import judge_holds
 from .impossible import judge_impossible
 from .kept import judge_kept
 from .limits import judge_deadlines
+from .made_reservations import judge_made
 from .naming import judge_askers, may_be_barred
 from .need import judge_need
 from .nominations import judge_nominations
@@ -82,6 +84,8 @@ def verify(
         *judge_planned(case),
         *judge_reserved(case),
         *judge_asking(case),
+        *judge_made(case),
+        *judge_beginnings(case),
         *judge_askers(case),
     }
     found |= {*judge_receipts(case), *judge_silence(case), *judge_impossible(case), *judge_parts(case)}

@@ -22,13 +22,15 @@ class ReservationRule:
     count: int
     nodes: Selector | None
     within: str
+    evicts: bool = False
+    """At its beginning those who were warned."""
 
 
 def read_reservations(policy: Doc) -> tuple[ReservationRule, ...]:
-    return tuple(map(_read, policy.docs("reservations")))
+    return tuple(map(read_rule, policy.docs("reservations")))
 
 
-def _read(doc: Doc) -> ReservationRule:
+def read_rule(doc: Doc) -> ReservationRule:
     who, devices, release = doc.doc("for"), doc.doc("devices"), doc.text("releaseAfter", "none")
     return ReservationRule(
         doc.text("name"),
@@ -43,4 +45,5 @@ def _read(doc: Doc) -> ReservationRule:
         devices.integer("count"),
         label_selector(doc, "nodes"),
         doc.text("within"),
+        doc.text("onStart", "wait") == "evict",
     )

@@ -11,6 +11,7 @@ from .calendars import Span
 from .case import Breach, Case, breach
 from .fields import Doc
 from .groups import Group
+from .made_reservations import rules_in_force
 from .objects import Node
 from .planned import HoldJudge
 from .pods import Pod
@@ -26,12 +27,11 @@ def judge_reserved(case: Case) -> Iterator[Breach]:
     if case.now is None:
         return
     said = {doc.text("name"): doc for doc in case.plan.docs("reservations")}
-    rules = {rule.name: rule for rule in case.policy.reservations}
-    came, judge = came_for(case), _Judge(case, case.now, said)
+    rules, came, judge = rules_in_force(case), came_for(case), ReservedJudge(case, case.now, said)
     for one in came.values():
         yield from judge.newcomers(one, said.get(one.name))
     for name in sorted(said.keys() - rules.keys() - came.keys()):
-        yield breach(RESERVED, name, "is reserved, and the policy does not say so")
+        yield breach(RESERVED, name, "is reserved, and neither the policy nor anybody said so")
     for rule in rules.values():
         spans = rule.calendar.spans(case.now)
         if rule.name not in said:
@@ -45,15 +45,16 @@ def judge_reserved(case: Case) -> Iterator[Breach]:
 
 def reserved_nodes(case: Case) -> Callable[[Group], frozenset[str]]:
     """On which nodes a group may not start now, as the Plan says which are reserved."""
-    if case.now is None or not (case.policy.reservations or case.policy.asking.kind):
+    if case.now is None or not (rules_in_force(case) or case.policy.asking.kind):
         return lambda group: frozenset()
-    judge = _Judge(case, case.now, {doc.text("name"): doc for doc in case.plan.docs("reservations")})
+    judge = ReservedJudge(case, case.now, {doc.text("name"): doc for doc in case.plan.docs("reservations")})
     return judge.closed_to
 
 
-class _Judge:
+class ReservedJudge:
     def __init__(self, case: Case, now: int, said: dict[str, Doc]) -> None:
         self.case, self.now, self.said = case, now, said
+        self.rules = tuple(rules_in_force(case).values())
         self.ends = HoldJudge(case, now)
 
     def reservation(self, rule: ReservationRule, spans: list[Span], said: Doc) -> Iterator[Breach]:
@@ -144,7 +145,7 @@ class _Judge:
     def _strangers(self, rule: ReservationRule, spans: list[Span], nodes: list[Node]) -> Iterator[Breach]:
         names, groups = {node.name for node in nodes}, dict[str, tuple[Group, Pod, Node]]()
         for pod, node in (*self.case.binds, *self.case.nominations):
-            if node.name in names and not self._is_for(rule, pod):
+            if node.name in names and not self.is_for(rule, pod):
                 group = self.case.group_of[pod.key]
                 groups.setdefault(group.key, (group, pod, node))
         for group, pod, node in groups.values():
@@ -161,9 +162,9 @@ class _Judge:
 
     def closed_to(self, group: Group) -> frozenset[str]:
         found = frozenset[str]()
-        for rule in self.case.policy.reservations:
+        for rule in self.rules:
             said = self.said.get(rule.name)
-            if said is None or any(self._is_for(rule, pod) for pod in group.pending[:1]):
+            if said is None or any(self.is_for(rule, pod) for pod in group.pending[:1]):
                 continue
             spans = rule.calendar.spans(self.now)[said.text("state") == "given back" :]
             if self._is_in_the_way(rule, spans, group):
@@ -173,7 +174,7 @@ class _Judge:
                 found |= frozenset(self.said[name].texts("nodes"))
         return found
 
-    def _is_for(self, rule: ReservationRule, pod: Pod) -> bool:
+    def is_for(self, rule: ReservationRule, pod: Pod) -> bool:
         if rule.group:
             return self.case.group_of[pod.key].key == rule.group
         if rule.namespace:
@@ -190,7 +191,7 @@ class _Judge:
             return True
         names = {node.name for node in nodes}
         inside = (pod for pod in self.case.cluster.pods.values() if pod.node_name in names and pod.holds)
-        return not any(self._is_for(rule, pod) for pod in inside if not pod.terminating)
+        return not any(self.is_for(rule, pod) for pod in inside if not pod.terminating)
 
 
 def _written(at: int) -> str:

@@ -10,6 +10,7 @@ from maitred.controllers.answers.backlog import Backlog
 from maitred.controllers.answers.channel import Config, Ours, Said, Theirs
 from maitred.controllers.answers.orders import (
     MOST_ORDERS,
+    AnyOrder,
     OrderBox,
     OrderDesk,
     OrderOutcome,
@@ -26,7 +27,8 @@ def test_an_order_crosses_whole_and_its_outcome_comes_back() -> None:
     async def story() -> None:
         taken = list[OverrideOrder]()
 
-        async def take(order: OverrideOrder) -> OrderOutcome:
+        async def take(order: AnyOrder) -> OrderOutcome:
+            assert isinstance(order, OverrideOrder)
             taken.append(order)
             return OrderOutcome(order.id, "there is no override of a/other" if order.end else "")
 
@@ -77,7 +79,7 @@ def test_so_many_orders_are_carried_out_at_once() -> None:
     async def story() -> None:
         box, go = OrderBox(), asyncio.Event()
 
-        async def take(order: OverrideOrder) -> OrderOutcome:
+        async def take(order: AnyOrder) -> OrderOutcome:
             await go.wait()
             return OrderOutcome(order.id)
 

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from maitred.controllers.answers.orders import OrderOutcome, OverrideOrder
+from maitred.controllers.answers.orders import AnyOrder, OrderOutcome, OverrideOrder
 from maitred.controllers.answers.replica import View
 from maitred.kube.answers import Reason
 from maitred.model.overrides import LONGEST_REASON, OverrideMemory
@@ -31,7 +31,8 @@ class Leader:
         found.view = View(state_of(read(cluster())), {}, QUEUES, None)
         found.orders.begin(self.take)
 
-    async def take(self, order: OverrideOrder) -> OrderOutcome:
+    async def take(self, order: AnyOrder) -> OrderOutcome:
+        assert isinstance(order, OverrideOrder)
         self.orders.append(order)
         return OrderOutcome(order.id, self.refusal)
 

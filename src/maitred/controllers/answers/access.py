@@ -94,12 +94,16 @@ class AccessCheck:
                 )
 
     async def allow(self, user: User, verb: str, namespace: str, name: str) -> None:
-        """To change anything takes a right of its own, which is asked for each time."""
+        """To change anything takes a right of its own, which is asked for each time: in one namespace, or
+        everywhere."""
         if not await self._asked(may(self._client, user, verb, GROUPS, namespace, name)):
+            what, where, role = "nodes", "in all namespaces", "ClusterRoleBinding"
+            if namespace != EVERYWHERE:
+                what, where, role = f"groups in namespace {namespace}", "there", "Role"
             raise RefusedError(
                 Reason.NOT_YOURS,
-                f"you may not {verb} groups in namespace {namespace}: that takes the verb {verb} on "
-                f"{GROUPS} there, which a Role can allow (docs/override.md#who-may)",
+                f"you may not {verb} {what}: that takes the verb {verb} on {GROUPS} {where}, which a "
+                f"{role} can allow (docs/{verb}.md#who-may)",
             )
 
     async def sight(self, user: User, namespaces: Iterable[str]) -> Collection[str] | None:

@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from maitred.controllers.answers.backlog import Update
-from maitred.controllers.answers.orders import OverrideOrder
+from maitred.controllers.answers.orders import AnyOrder
 
 T = TypeVar("T")
 LENGTH = struct.Struct(">I")
@@ -49,7 +49,7 @@ class Said(msgspec.Struct, frozen=True, omit_defaults=True):
     level: int = 0
     logger: str = ""
     message: str = ""
-    order: OverrideOrder | None = None
+    order: AnyOrder | None = None
 
 
 def in_frames(lines: Sequence[bytes]) -> Iterator[bytes]:

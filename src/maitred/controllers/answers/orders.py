@@ -14,6 +14,7 @@ import msgspec
 from maitred.controllers.answers.refusals import RefusedError
 from maitred.kube.answers import Reason
 from maitred.model.overrides import Override
+from maitred.model.reserving import MadeReservation
 
 MOST_ORDERS = 32
 ORDER_SECONDS = 10.0
@@ -21,7 +22,7 @@ PAUSE_SECONDS = 0.05
 STANDBY = "this scheduler is on standby; ask the one that leads"
 
 
-class OverrideOrder(msgspec.Struct, frozen=True, omit_defaults=True):
+class OverrideOrder(msgspec.Struct, frozen=True, omit_defaults=True, tag="override"):
     """To lift one group, or to end that."""
 
     id: str
@@ -36,6 +37,35 @@ class OverrideOrder(msgspec.Struct, frozen=True, omit_defaults=True):
         """Of the group that it is about, in its namespace."""
         return (self.end if self.grant is None else self.grant.group).partition("/")[2]
 
+    @property
+    def listing(self) -> str:
+        """The command that says what has become of it."""
+        return "maitred override --list"
+
+
+class ReservationOrder(msgspec.Struct, frozen=True, omit_defaults=True, tag="reservation"):
+    """To make a reservation, or to cancel one."""
+
+    id: str
+    make: MadeReservation | None = None
+    beside: tuple[str, ...] = ()
+    """The names of those that had been made when it was found to fit."""
+    cancel: str = ""
+    by: str = ""
+    """Who cancels it, for the log."""
+
+    @property
+    def name(self) -> str:
+        """It is about no group: the right to it is one to all nodes."""
+        return ""
+
+    @property
+    def listing(self) -> str:
+        return "maitred reserve --list"
+
+
+AnyOrder = OverrideOrder | ReservationOrder
+
 
 class OrderOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
     id: str
@@ -45,7 +75,7 @@ class OrderOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
     """This process carries out nothing: another one leads, or none."""
 
 
-Take = Callable[[OverrideOrder], Awaitable[OrderOutcome]]
+Take = Callable[[AnyOrder], Awaitable[OrderOutcome]]
 
 
 def new_id() -> str:
@@ -68,7 +98,7 @@ class OrderBox:
     def end(self) -> None:
         self._take = None
 
-    def put(self, order: OverrideOrder) -> None:
+    def put(self, order: AnyOrder) -> None:
         if len(self._tasks) >= MOST_ORDERS:
             self._outcomes.append(OrderOutcome(order.id, "too many orders at once; try again in a moment"))
             return
@@ -76,7 +106,7 @@ class OrderBox:
         self._tasks[task] = None
         task.add_done_callback(self._tasks.pop)
 
-    async def _carry_out(self, order: OverrideOrder) -> None:
+    async def _carry_out(self, order: AnyOrder) -> None:
         take = self._take
         outcome = OrderOutcome(order.id, STANDBY, standby=True) if take is None else await take(order)
         self._outcomes.append(outcome)
@@ -90,7 +120,7 @@ class OrderBox:
 class OrderDesk:
     """In the process that answers."""
 
-    def __init__(self, send: Callable[[OverrideOrder], None]) -> None:
+    def __init__(self, send: Callable[[AnyOrder], None]) -> None:
         self._send = send
         self._open = dict[str, asyncio.Future[OrderOutcome]]()
 
@@ -100,7 +130,7 @@ class OrderDesk:
             if future is not None and not future.done():
                 future.set_result(outcome)
 
-    async def place(self, order: OverrideOrder, news: Callable[[], Awaitable[object]]) -> None:
+    async def place(self, order: AnyOrder, news: Callable[[], Awaitable[object]]) -> None:
         """Returns once it is carried out. Raises RefusedError. `news` brings what is told meanwhile."""
         future = self._open[order.id] = asyncio.get_running_loop().create_future()
         self._send(order)
@@ -113,7 +143,7 @@ class OrderDesk:
             raise RefusedError(
                 Reason.TOO_LONG,
                 f"the scheduler did not write it down within {ORDER_SECONDS:g} s; to ask again is safe, and "
-                f"`maitred override --list` says whether it has by now",
+                f"`{order.listing}` says whether it has by now",
             ) from None
         finally:
             del self._open[order.id]

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from maitred.controllers.answers.orders import OverrideOrder
+from maitred.controllers.answers.orders import AnyOrder
 from maitred.controllers.answers.refusals import RefusedError
 from maitred.explain.billing.document import Usage
 from maitred.explain.health.answer import FleetHealth
@@ -88,8 +88,9 @@ class Route:
     surveys: bool = False
     """Whether it is to be seen how all nodes and pods are doing."""
     verb: str = ""
-    """The right that it takes on the named group. Then it changes something: `order` says what."""
-    order: Callable[[AnswerContext], OverrideOrder] | None = None
+    """The right that it takes on the named group, or on groups in all namespaces. Then it changes
+    something: `order` says what."""
+    order: Callable[[AnswerContext], AnyOrder] | None = None
     """In a thread, from names as they are. The answer is worked out once that has been carried out."""
     misses: Reason = Reason.UNKNOWN_NAME
     """What it means when `work` refuses its input."""

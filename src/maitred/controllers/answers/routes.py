@@ -4,7 +4,7 @@ from typing import Annotated
 
 import msgspec
 
-from maitred.controllers.answers.orders import OverrideOrder, new_id
+from maitred.controllers.answers.orders import OverrideOrder, ReservationOrder, new_id
 from maitred.controllers.answers.route import LABEL, NAME, AnswerContext, Name, Namespace, Parameter, Route
 from maitred.explain.billing.bill import bill, read_month
 from maitred.explain.billing.document import Bill
@@ -20,6 +20,9 @@ from maitred.explain.proposal.propose import proposals
 from maitred.explain.proposal.supposition import Request
 from maitred.explain.queues.answer import Queues
 from maitred.explain.queues.survey import queues
+from maitred.explain.reserving.answer import ReservationDone, ReservationEnd, ReservationList
+from maitred.explain.reserving.asking import reservation_of, reservations
+from maitred.explain.reserving.asking import state_of as state_of_reservation
 from maitred.explain.why.answer import KINDS, Comparison, EvictionAnswer, Kind, Why
 from maitred.explain.why.comparing import compare
 from maitred.explain.why.evicted import receipt
@@ -29,6 +32,9 @@ from maitred.kube.answers import Reason
 from maitred.model.manifest import InputError
 from maitred.model.overrides import VERB as OVERRIDE
 from maitred.model.overrides import Override
+from maitred.model.reservations import Reservation
+from maitred.model.reserving import VERB as RESERVE
+from maitred.model.reserving import MadeReservation
 
 ONE_OF_THEM = LABEL.strip("^$")
 NAMESPACES = rf"^{ONE_OF_THEM}(,{ONE_OF_THEM})*$"
@@ -146,6 +152,33 @@ def answer_end(asked: AnswerContext) -> OverrideDone:
     return OverrideDone(group=ended_group(asked), ended=True)
 
 
+def answer_reservations(asked: AnswerContext) -> ReservationList:
+    return reservations(asked.situation)
+
+
+def reservation_ordered(asked: AnswerContext) -> MadeReservation:
+    return reservation_of(asked.situation, asked.question.wish, asked.user)
+
+
+def order_reservation(asked: AnswerContext) -> ReservationOrder:
+    known = asked.situation.snapshot.reservations.reservations
+    beside = tuple(one.said.name for one in known)
+    return ReservationOrder(new_id(), make=reservation_ordered(asked), beside=beside)
+
+
+def answer_reservation(asked: AnswerContext) -> ReservationDone:
+    made = reservation_ordered(asked)
+    return ReservationDone(name=made.said.name, reservation=state_of_reservation(asked.situation, made))
+
+
+def order_cancel(asked: AnswerContext) -> ReservationOrder:
+    return ReservationOrder(new_id(), cancel=asked.question.values["reservation"], by=asked.user)
+
+
+def answer_cancel(asked: AnswerContext) -> ReservationDone:
+    return ReservationDone(name=asked.question.values["reservation"], cancelled=True)
+
+
 NAMESPACE = Parameter("namespace", "path", Namespace, "You must be allowed to list pods there.")
 NAMED = (
     Parameter(
@@ -250,6 +283,35 @@ ROUTES = (
         body=OverrideEnd,
         verb=OVERRIDE,
         order=order_end,
+        misses=Reason.BAD_QUESTION,
+    ),
+    Route(
+        "reservations",
+        "Which nodes are kept for whom, and when.",
+        (ReservationList,),
+        answer_reservations,
+    ),
+    Route(
+        "reservations",
+        "Keep nodes for a queue, a namespace or a group, for a time. You must be allowed the verb reserve on "
+        "groups.maitred.dev in all namespaces.",
+        (ReservationDone,),
+        answer_reservation,
+        body=Reservation,
+        verb=RESERVE,
+        order=order_reservation,
+        misses=Reason.BAD_QUESTION,
+    ),
+    Route(
+        "reservations/{reservation}/cancel",
+        "Cancel a reservation that somebody has made. You must be allowed the verb reserve on "
+        "groups.maitred.dev in all namespaces.",
+        (ReservationDone,),
+        answer_cancel,
+        (Parameter("reservation", "path", Name, "Name of the reservation."),),
+        body=ReservationEnd,
+        verb=RESERVE,
+        order=order_cancel,
         misses=Reason.BAD_QUESTION,
     ),
     Route(

@@ -12,8 +12,8 @@ import msgspec
 
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.supposing import supposing
-from maitred.controllers.answers.access import AccessCheck
-from maitred.controllers.answers.orders import STANDBY, OrderDesk, OverrideOrder
+from maitred.controllers.answers.access import EVERYWHERE, AccessCheck
+from maitred.controllers.answers.orders import STANDBY, AnyOrder, OrderDesk
 from maitred.controllers.answers.question_queue import QuestionQueue
 from maitred.controllers.answers.refusals import RefusedError
 from maitred.controllers.answers.replica import View
@@ -175,8 +175,9 @@ class Service:
         """An order, from those who have the right to give it. They may know the group, so nothing is hidden;
         the answer has nothing else."""
         assert route.order is not None
-        values = question.values
-        await self._access.allow(user, route.verb, values["namespace"], values["name"])
+        namespace = question.values.get("namespace", EVERYWHERE)
+        name = question.values.get("name", "")
+        await self._access.allow(user, route.verb, namespace, name)
         view = await self._view()
         if self._desk is None:
             raise RefusedError(Reason.NOT_LEADING, STANDBY)
@@ -185,8 +186,8 @@ class Service:
         whole = Situation(inputs.snapshot, view.policy, inputs.now, view.scheduler)
         asked = AnswerContext(whole, question, self._used, user=user.name)
         order = await self._work(user, partial(ordered, route, asked))
-        if order.name != values["name"]:  # a right to the one name is none to the other
-            await self._access.allow(user, route.verb, values["namespace"], order.name)
+        if order.name != name:  # a right to the one name is none to the other
+            await self._access.allow(user, route.verb, namespace, order.name)
         await self._desk.place(order, self._view)
         return await self._work(user, partial(worked_out, route, asked))
 
@@ -265,7 +266,7 @@ def read_wish(route: Route, body: bytes) -> Any:
         raise RefusedError(Reason.BAD_QUESTION, f"what was posted cannot be read: {problem}") from None
 
 
-def ordered(route: Route, asked: AnswerContext) -> OverrideOrder:
+def ordered(route: Route, asked: AnswerContext) -> AnyOrder:
     assert route.order is not None
     try:
         return route.order(asked)

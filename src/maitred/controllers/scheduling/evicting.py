@@ -10,7 +10,7 @@ deactivating Kueue's Workload where it is Kueue's, otherwise by deleting it.
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -26,7 +26,7 @@ from maitred.kube.wire import Condition, WatchedOwner
 from maitred.kube.writes import Writer
 from maitred.model.drain import MAINTENANCE
 from maitred.model.membership import POD_GROUP
-from maitred.model.plan import Bind, Eviction, Plan
+from maitred.model.plan import Bind, Eviction, EvictionCause, Plan
 from maitred.model.pod import DEFAULT_SCHEDULER
 from maitred.model.suspending import TopOwner
 from maitred.model.suspension import Suspension
@@ -35,7 +35,9 @@ log = logging.getLogger(__name__)
 
 SECONDS_BETWEEN_LOOKS = 2.0
 DISRUPTION_TARGET = "DisruptionTarget"
-BY_PREEMPTION, FOR_MAINTENANCE = "PreemptionByScheduler", "Maintenance"
+BY_PREEMPTION = "PreemptionByScheduler"
+FOR_NOBODY: Mapping[EvictionCause, str] = {MAINTENANCE: "Maintenance", "Reservation": "Reservation"}
+"""Causes of evictions for which no group is promised places, and the reason of the condition of pods."""
 LONGEST_MESSAGE = 1024
 NOT_ACCEPTED = (RefusalReason.INVALID, RefusalReason.FORBIDDEN)
 """An object may not be valid any more by a newer schema, and a role may be older than this program."""
@@ -54,8 +56,9 @@ class RoomOrder:
     promises: Sequence[Bind]
     """Those to be written; one without a node takes an earlier one back."""
     evictions: Sequence[Eviction]
-    is_maintenance: bool = False
-    """Nobody comes in their place: they leave because of a request, which is what `group` names then."""
+    cause: EvictionCause = "Preemption"
+    """Of those for which no group is promised places: they leave because of a request to drain nodes, or a
+    reservation, which is what `group` names then."""
     owners: dict[str, WatchedOwner] = field(default_factory=dict)
     """The controllers of the victims, while those are there to be asked."""
     tops: dict[str, TopOwner] = field(default_factory=dict)
@@ -72,7 +75,12 @@ class RoomOrder:
     @property
     def key(self) -> tuple[bool, str]:
         """Orders of one key are carried out one after the other."""
-        return self.is_maintenance, self.group
+        return self.is_for_nobody, self.group
+
+    @property
+    def is_for_nobody(self) -> bool:
+        """Whether no group waits for these very places."""
+        return self.cause in FOR_NOBODY
 
 
 class Evicter:
@@ -110,12 +118,12 @@ class Evicter:
         nominations, evictions = defaultdict[str, list[Bind]](list), defaultdict[str, list[Eviction]](list)
         for bind in plan.nominations:
             nominations[bind.group].append(bind)
-        maintenance = defaultdict[str, list[Eviction]](list)
+        for_nobody = defaultdict[str, list[Eviction]](list)
         for eviction in plan.evictions:
-            cause = maintenance if eviction.cause == MAINTENANCE else evictions
+            cause = for_nobody if eviction.cause in FOR_NOBODY else evictions
             cause[eviction.preemptor].append(eviction)
-        for request, theirs in maintenance.items():
-            self._send(RoomOrder(request, {}, (), theirs, is_maintenance=True))
+        for request, theirs in for_nobody.items():
+            self._send(RoomOrder(request, {}, (), theirs, theirs[0].cause))
         being_bound = {bind.pod for bind in plan.binds}
         for verdict in plan.decisions:
             group = verdict.group
@@ -212,7 +220,7 @@ class Evicter:
 
     def _is_wanted(self, order: RoomOrder) -> bool:
         """Whether the group still waits for these very places: cycles go on while others are told to go."""
-        if order.is_maintenance:
+        if order.is_for_nobody:
             return not order.failures
         return not order.failures and self._overlay.promised(order.group) == order.places
 
@@ -239,7 +247,7 @@ class Evicter:
     async def _mark(self, order: RoomOrder, eviction: Eviction) -> None:
         """By this condition a failure policy of a Job knows that it is no failure of the pod."""
         words = victim_words(eviction, reader_of(eviction.pod))[:LONGEST_MESSAGE]
-        reason = FOR_MAINTENANCE if order.is_maintenance else BY_PREEMPTION
+        reason = FOR_NOBODY.get(order.cause, BY_PREEMPTION)
         told = Condition(DISRUPTION_TARGET, "True", reason, words, datetime.now(UTC))
         async with self._slots:
             if not self._is_wanted(order):

@@ -6,7 +6,7 @@ They are written when the pods have been told to go, one by one and not too fast
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import NamedTuple
 
@@ -16,8 +16,9 @@ from maitred.explain.receipts import group_words, preemptor_words, victim_words
 from maitred.explain.tenant_words import Audience, reader_of
 from maitred.kube.bodies import Regarding
 from maitred.kube.events import Events
+from maitred.model.drain import MAINTENANCE
 from maitred.model.kinds import row_of
-from maitred.model.plan import Eviction
+from maitred.model.plan import Eviction, EvictionCause
 from maitred.model.suspending import BY_TITLE
 
 PER_SECOND = 50.0
@@ -27,6 +28,10 @@ MOST_PODS = 100
 MOST_GROUPS = 100
 LONGEST_QUEUE = 5_000
 ACTION, MOVING = "Preempting", "Draining"
+
+
+LEFT: Mapping[EvictionCause, str] = {MAINTENANCE: "Drained", "Reservation": "ReservationBegan"}
+"""The reasons of Events of pods that leave, where that is not preemption."""
 
 
 class Letter(NamedTuple):
@@ -48,8 +53,8 @@ class Receipts:
             self._queue.put_nowait(letter)
 
     def _letters(self, order: RoomOrder) -> Iterator[Letter]:
-        subject = None if order.is_maintenance else self._teller.subject(order.group)
-        left = "Drained" if order.is_maintenance else "Preempted"
+        subject = None if order.is_for_nobody else self._teller.subject(order.group)
+        left = LEFT.get(order.cause, "Preempted")
         if subject is not None:
             yield Letter(subject, "Preempting", preemptor_words(order.departed, reader_of(order.group)))
         together = defaultdict[Regarding, list[Eviction]](list)
@@ -80,5 +85,5 @@ class Receipts:
         while True:
             letter = await self._queue.get()
             await self._pace.take(1)
-            action = MOVING if letter.reason == "Drained" else ACTION
+            action = MOVING if letter.reason in LEFT.values() else ACTION
             await self._events.record(letter.to, letter.reason, letter.words, action)

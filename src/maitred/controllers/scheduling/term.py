@@ -18,6 +18,7 @@ import msgspec
 
 from maitred.cluster.news import Ends
 from maitred.controllers.answers.backlog import Backlog
+from maitred.controllers.answers.orders import AnyOrder, OrderOutcome, OverrideOrder
 from maitred.controllers.bookkeeping import Bookkeeper, Keeping
 from maitred.controllers.healing.part import HealingPart
 from maitred.controllers.health import ProcessHealth
@@ -32,6 +33,7 @@ from maitred.controllers.provisioning import ProvisioningPart
 from maitred.controllers.recording.change_lines import ChangeLines
 from maitred.controllers.recording.recorder import DecisionRecorder
 from maitred.controllers.recording.ring import Ring
+from maitred.controllers.reservations import ReservationsPart
 from maitred.controllers.scheduling.allocating import DevicePreparer
 from maitred.controllers.scheduling.binding import Binder, Order
 from maitred.controllers.scheduling.capacity_gauges import CapacityGauges
@@ -58,6 +60,7 @@ from maitred.controllers.scheduling.receipts import Receipts
 from maitred.controllers.scheduling.reclaiming import ClaimRepair
 from maitred.controllers.scheduling.repair import GangRepair
 from maitred.controllers.scheduling.report import Report
+from maitred.controllers.scheduling.reservation_notices import ReservationNotices
 from maitred.controllers.scheduling.worklist import Worklist
 from maitred.controllers.usage import MemoryPart, budgets_part, usage_part
 from maitred.explain.situation import Situation
@@ -165,8 +168,9 @@ class SchedulingTerm:
         requests = served.resources.get(ProvisioningRequest)
         self._provisioning = ProvisioningPart(writer, requests, lambda: keeper.policy)
         self._overrides = OverridesPart(mirror, self._worklist, writer, home)
+        self._reservations = ReservationsPart(mirror, self._worklist, writer, home)
         self._reflectors = list(reflectors(client, served, mirror, self._returns))
-        for part in (self._healing, *self._memories, self._overrides):
+        for part in (self._healing, *self._memories, self._overrides, self._reservations):
             self._reflectors += part.reflectors(client)
         self._reflectors += [self._maintenance.reflector(client)] if acts else []
         for reflector in self._reflectors:
@@ -200,6 +204,7 @@ class SchedulingTerm:
         )
         self._receipts = Receipts(events, teller)
         self._deadlines = DeadlineNotices(mirror, None if settings.shadow else teller, events)
+        self._reserved = ReservationNotices(None if settings.shadow else teller, events)
         if not settings.shadow:
             self._healing.act(suspensions, teller, events, metrics)
         self._report = Report(mirror, self.verdicts, settings.shadow, lambda: keeper.policy)
@@ -244,7 +249,9 @@ class SchedulingTerm:
         if not self._settings.shadow:
             self._notices.catch_up()
             parts = (self._binder, self._evicter, self._receipts, self._notices, self._repair)
-            own = (self._maintenance, self._limits, self._provisioning, self._overrides, self._deadlines)
+            ordered = (self._overrides, self._reservations)
+            limits = (self._maintenance, self._limits, self._provisioning)
+            own = (*limits, *ordered, self._deadlines, self._reserved)
             for part in (*parts, *self._healing.parts, *own):
                 tasks.create_task(part.run())
             for memory in self._memories:
@@ -263,11 +270,16 @@ class SchedulingTerm:
                 self._settings.scheduler,
                 self._mirror.state.group_makers.served,
             )
-            self._witnesses.backlog.orders.begin(self._overrides.take)
+            self._witnesses.backlog.orders.begin(self._take)
         if self._bookkeeper is not None:
             tasks.create_task(self._bookkeeper.run())
         if self._witnesses.survey is not None:
             tasks.create_task(self._witnesses.survey.run(self.situation))
+
+    async def _take(self, order: AnyOrder) -> OrderOutcome:
+        if isinstance(order, OverrideOrder):
+            return await self._overrides.take(order)
+        return await self._reservations.take(order)
 
     def _records_dropped(self) -> int:
         return 0 if self._bookkeeper is None else self._bookkeeper.dropped
@@ -304,8 +316,9 @@ class SchedulingTerm:
         acting: tuple[PlanListener, ...] = ()
         if not shadow:
             acting = (self._maintenance, self._evicter, self._limits, self._provisioning, self._repair)
-        actors: tuple[PlanListener, ...] = (*acting, self._healing, *self._memories, self._overrides)
-        told: tuple[PlanFollower, ...] = (self._report, self._deadlines)
+        ordered = (self._overrides, self._reservations)
+        actors: tuple[PlanListener, ...] = (*acting, self._healing, *self._memories, *ordered)
+        told: tuple[PlanFollower, ...] = (self._report, self._deadlines, self._reserved)
         tellers = told if shadow else (self._notices, *told)
         if self._bookkeeper is not None:
             tellers = (*tellers, self._bookkeeper)
@@ -359,7 +372,7 @@ class SchedulingTerm:
                 order.group,
             )
             self._metrics.stale_groups.inc()
-        elif order.evictions and not order.is_maintenance:
+        elif order.evictions and not order.is_for_nobody:
             self._metrics.preemptions.inc()
 
     def _room_order_finished(self, order: RoomOrder) -> None:

@@ -5,7 +5,7 @@ chosen anew in every cycle: those on which fewest pods of others will be left wh
 meanwhile do not change that, as they are not started there unless they end before. Once it has begun, nodes
 come first on which those for whom it is have started since, so that it stays where they are.
 
-Nobody is made to leave for a reservation. It waits for those who are inside, and yields to no rank.
+It yields to no rank, and waits for those who are inside; `beginning.py` says who leaves where it does not.
 """
 
 from bisect import bisect_right
@@ -30,6 +30,9 @@ from maitred.model.duration import milliseconds
 from maitred.model.policy import health_taints, matches_model
 from maitred.model.queues import Payer
 from maitred.model.reservations import (
+    BEGUN,
+    COMING,
+    GIVEN_BACK,
     Beneficiary,
     Reservation,
     ReservedDevices,
@@ -52,6 +55,8 @@ class KeptReservation:
     said: Reservation
     spans: tuple[Span, ...]
     """The one that is now or comes next, and those after it."""
+    by: str = ""
+    """Who has made it; empty: it is in the policy."""
     rows: Rows = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     have: int = 0
     """Devices on these nodes, if it asks for any."""
@@ -83,18 +88,19 @@ def _of_newcomers(one: ProvisionedNodes) -> KeptReservation:
     begin, until = (moment(at // 1000) for at in (one.begin, one.until))
     who = Beneficiary(group=one.group)
     said = Reservation(name=one.name, beneficiary=who, begin=begin, until=until, lead_time="0s")
-    return KeptReservation(said, ((one.begin, one.until),), one.rows)
+    return KeptReservation(said, ((one.begin, one.until),), rows=one.rows)
 
 
 class Reservations:
-    """Where the policy has none, nothing of this is looked at."""
+    """Where there are none, nothing of this is looked at."""
 
     def __init__(self, snapshot: Snapshot, context: Context, now: int, ends: Callable[[], Ints]) -> None:
         """`ends`: by when each pod on a node has ended for certain."""
         self.snapshot, self.context, self.now = snapshot, context, now
         self._ends = ends
         self.over: list[Reservation] = []
-        asks = context.policy.reservations or context.policy.provisioning.class_name
+        there_are = context.policy.reservations or snapshot.reservations.reservations
+        asks = there_are or context.policy.provisioning.class_name
         self.kept: tuple[KeptReservation, ...] = tuple(self._all()) if asks else ()
         """In the order in which they begin."""
 
@@ -106,10 +112,24 @@ class Reservations:
                 coming.append(KeptReservation(said, spans))
             elif is_over(said, self.now):
                 self.over.append(said)
+        made = self.snapshot.reservations.reservations
+        for other in made:
+            spans = spans_of(other.said, self.now)
+            if spans and not self.why_not(other.said):
+                coming.append(KeptReservation(other.said, spans, other.by))
         found = list(map(_of_newcomers, provisioned(self.snapshot, self.context.policy, self.now)))
         for one in sorted(coming, key=lambda kept: (kept.said.devices is not None, kept.spans[0])):
             found.append(self._placed(one, found))
         yield from sorted(found, key=lambda kept: kept.spans[0])
+
+    def why_not(self, made: Reservation) -> str:
+        """Why one that somebody has made does not count beside the policy as it is now; empty if it does."""
+        if any(one.name == made.name for one in self.context.policy.reservations):
+            return "the policy has one of this name by now"
+        queue, book = made.beneficiary.queue, self.snapshot.book
+        if queue and (book is None or queue not in book.tree.number):
+            return f"the policy has no queue {queue} any more"
+        return ""
 
     # -- for whom --------------------------------------------------------------------------------------
 
@@ -130,7 +150,7 @@ class Reservations:
             return False
         return book.may_use(queue, payer.namespace)
 
-    def _theirs(self, who: Beneficiary) -> Mask:
+    def theirs(self, who: Beneficiary) -> Mask:
         """Which of the pods on nodes are theirs."""
         bound, snapshot = self.snapshot.bound, self.snapshot
         if not who.group:
@@ -154,7 +174,7 @@ class Reservations:
         """On nodes that no other reservation has at the same time. Those that are named go before those that
         are chosen."""
         begin, bound, nodes = one.spans[0][0], self.snapshot.bound, self.snapshot.nodes
-        theirs = self._theirs(one.said.beneficiary)
+        theirs = self.theirs(one.said.beneficiary)
         stay = (self._ends() > max(begin, self.now)) & ~bound.fixed
         others = np.bincount(bound.node[stay & ~theirs], minlength=len(nodes.names))
         inside = theirs & ~bound.terminating & ~bound.fixed
@@ -297,8 +317,8 @@ class Reservations:
         names = self.snapshot.nodes.names
         for one in self.kept:
             begin, end = (moment(at // 1000) for at in one.spans[0])
-            state = "given back" if one.given_back else "begun" if one.spans[0][0] <= self.now else "coming"
+            state = GIVEN_BACK if one.given_back else BEGUN if one.spans[0][0] <= self.now else COMING
             nodes = tuple(sorted(names[row] for row in one.rows.tolist()))
             yield ReservedNodes(
-                one.said.name, str(one.said.beneficiary), begin, end, nodes, state, one.others
+                one.said.name, str(one.said.beneficiary), begin, end, nodes, state, one.others, one.by
             )

@@ -65,8 +65,13 @@ def with_end(
 
 
 def warnings_of(reservations: Reservations) -> Iterator[str]:
-    for one in reservations.over:
-        yield f"reservation {one.name} is over, and does not come again; remove it from the policy"
+    for over in reservations.over:
+        yield f"reservation {over.name} is over, and does not come again; remove it from the policy"
+    if reservations.snapshot.unread_reservations:
+        yield reservations.snapshot.unread_reservations
+    for one in reservations.snapshot.reservations.reservations:
+        if why := reservations.why_not(one.said):
+            yield f"reservation {one.said.name} does not count: {why}; cancel it, or correct the policy"
     for kept in reservations.kept:
         yield from _short(kept)
 

@@ -25,6 +25,7 @@ from maitred.decide.compile import managed_nodes
 from maitred.decide.scoring import device_columns
 from maitred.model.plan import KeptRoom
 from maitred.model.policy import Policy, health_taints, is_device_driver
+from maitred.model.reservations import BEGUN, ReservedNodes
 from maitred.simulate.results import Bucket
 
 UseBucket = Literal[Bucket, "held", "unwell"]
@@ -60,11 +61,22 @@ class DeviceLevels:
 
 
 def levels(
-    snapshot: Snapshot, policy: Policy, hopeless: Container[str] = (), rooms: Iterable[KeptRoom] = ()
+    snapshot: Snapshot,
+    policy: Policy,
+    hopeless: Container[str] = (),
+    rooms: Iterable[KeptRoom] = (),
+    reserved: Iterable[ReservedNodes] = (),
 ) -> DeviceLevels:
     """`hopeless` are groups that would wait however the free devices lay; `rooms`, what is kept for members
-    that are not there."""
-    return _Count(snapshot, policy).levels(hopeless, rooms)
+    that are not there; `reserved`, which nodes are for whom."""
+    return _Count(snapshot, policy).levels(hopeless, rooms, reserved)
+
+
+def holder_of(one: ReservedNodes) -> str:
+    """Who has what is free on these nodes: in the namespace that it is for, or in none there could be."""
+    kind, _, name = one.beneficiary.partition(" ")
+    namespace = {"group": name.partition("/")[0], "namespace": name}.get(kind, f"({one.beneficiary})")
+    return f"{namespace}/({one.name})"
 
 
 class _Count:
@@ -103,7 +115,9 @@ class _Count:
                     asked[self._place[resource], number] = count
         return asked
 
-    def levels(self, hopeless: Container[str], rooms: Iterable[KeptRoom]) -> DeviceLevels:
+    def levels(
+        self, hopeless: Container[str], rooms: Iterable[KeptRoom], reserved: Iterable[ReservedNodes]
+    ) -> DeviceLevels:
         free = self._capacity - self._hold()
         out_of_order = nodes_with(self._nodes, health_taints(self._policy))
         broken = np.where(out_of_order, free, 0)
@@ -113,6 +127,7 @@ class _Count:
         free -= broken + unwell
         self._reserve(free)
         self._keep(free, rooms)
+        self._keep_whole(free, reserved)
         self._hold_for_later(free)
         in_vain = self._in_vain(free, hopeless)
         self._add("fragmented", np.where(in_vain, free, 0))
@@ -242,6 +257,17 @@ class _Count:
                     free[place, row] -= count
                     model = self._models[self._model_of[row]]
                     self._devices[Key(room.group, resource, model, "reserved")] += count
+
+    def _keep_whole(self, free: Ints, reserved: Iterable[ReservedNodes]) -> None:
+        """And all that is left on nodes that are reserved now."""
+        for one in reserved:
+            rows = [self._nodes.rows[name] for name in one.nodes if name in self._nodes.rows]
+            here = np.zeros_like(free)
+            if one.state == BEGUN:
+                here[:, rows] = free[:, rows]
+                free[:, rows] = 0
+            for resource, model, count in self._summed(here):
+                self._devices[Key(holder_of(one), resource, model, "reserved")] += count
 
     def _hold_for_later(self, free: Ints) -> None:
         """And what stands idle on the places of holds, for those members that are planned there."""

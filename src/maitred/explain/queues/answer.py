@@ -8,7 +8,10 @@
                          "committed": 16.0, "left": 52.0, "until": "2026-02-01T00:00:00Z",
                          "onSpent": "wait", "unpaid": 0.0},
               "lifted": [{"group": "ns/demo", "by": "alice", "reason": "the board sees it today",
-                          "until": "2026-01-31T16:00:00Z"}]}],
+                          "until": "2026-01-31T16:00:00Z"}],
+              "reserved": [{"reservation": "demo", "from": "2026-01-31T14:00:00Z",
+                            "until": "2026-01-31T18:00:00Z", "state": "coming", "nodes": 2,
+                            "there": {"nvidia.com/gpu": "16"}, "idle": {"nvidia.com/gpu": "8"}}]}],
  "elsewhere": 0,
  "cluster": [{"resource": "nvidia.com/gpu", "model": "NVIDIA-H100-80GB-HBM3", "there": "16", "used": "16"}]}
 
@@ -16,6 +19,8 @@ Amounts are quantities as Kubernetes writes them.
 """
 
 from typing import Literal
+
+import msgspec
 
 from maitred.model.plan import Record
 from maitred.model.policy import API_VERSION
@@ -67,6 +72,21 @@ class LiftedGroup(Record, frozen=True):
     until: str
 
 
+class QueueReservation(Record, frozen=True):
+    """Nodes that are kept for groups of a queue, now or the next time."""
+
+    reservation: str
+    begin: str = msgspec.field(name="from")
+    until: str
+    state: str
+    """`coming`, `begun` or `given back`."""
+    nodes: int
+    there: dict[str, str]
+    """What these nodes have of what limits speak of, by resource,"""
+    idle: dict[str, str]
+    """and what of it nobody uses."""
+
+
 class QueueState(Record, frozen=True):
     queue: str
     parent: str
@@ -80,6 +100,8 @@ class QueueState(Record, frozen=True):
     """None where it has none of its own."""
     lifted: tuple[LiftedGroup, ...] = ()
     """Of groups in this very queue, those that the reader may look at."""
+    reserved: tuple[QueueReservation, ...] = ()
+    """What is reserved for this very queue, or for a namespace or a group that uses it."""
 
 
 class ClusterAmounts(Record, frozen=True):

@@ -21,6 +21,7 @@ from maitred.explain.queues.answer import (
     ClusterAmounts,
     LiftedGroup,
     QueueAmounts,
+    QueueReservation,
     Queues,
     QueueState,
 )
@@ -29,7 +30,7 @@ from maitred.explain.situation import Situation
 from maitred.explain.why.names import Names
 from maitred.model.overrides import note_of
 from maitred.model.quantity import text
-from maitred.model.queues import EVERY_MODEL
+from maitred.model.queues import EVERY_MODEL, Payer
 from maitred.model.words import moment
 
 DIGITS = 3
@@ -76,6 +77,7 @@ class QueueSurvey:
             amounts=tuple(self._amounts(queue)),
             budget=self._budget(queue),
             lifted=tuple(self._lifted.get(queue, ())),
+            reserved=tuple(self._reserved.get(queue, ())),
         )
 
     def cluster(self) -> Iterator[ClusterAmounts]:
@@ -217,6 +219,34 @@ class QueueSurvey:
                 known = LiftedGroup(override.group, note.by, note.reason, note.until)
                 found[self.book.accounts[account].queue].append(known)
         return found
+
+    @cached_property
+    def _reserved(self) -> Mapping[int, Sequence[QueueReservation]]:
+        """By queue: what is kept for it, or for those who use it."""
+        found = defaultdict[int, list[QueueReservation]](list)
+        for one in self.situation.decided().reservations:
+            kind, _, name = one.beneficiary.partition(" ")
+            queue = self.tree.number.get(name) if kind == "queue" else None
+            if kind != "queue":
+                queue = self.book.queue_of_running(Payer(name.partition("/")[0]))
+            if queue is not None:
+                there, idle = self._on_nodes(one.nodes)
+                told = (one.name, one.begin, one.until, one.state, len(one.nodes), there, idle)
+                found[queue].append(QueueReservation(*told))
+        return found
+
+    def _on_nodes(self, names: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
+        """What some nodes have, and what of it is idle, by resource."""
+        snapshot, there, idle = self.situation.snapshot, dict[str, str](), dict[str, str]()
+        rows = [snapshot.nodes.rows[name] for name in names]
+        for resource in self.tree.resources:
+            column = snapshot.nodes.resource_column(resource)
+            have = 0 if column is None else int(snapshot.nodes.allocatable[column, rows].sum())
+            if column is not None and have:
+                free = snapshot.nodes.allocatable[column, rows] - snapshot.used[column, rows]
+                there[resource] = text(resource, have)
+                idle[resource] = text(resource, int(np.maximum(free, 0).sum()))
+        return there, idle
 
     @cached_property
     def _waiting(self) -> tuple[Ints, Ints]:

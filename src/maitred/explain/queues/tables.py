@@ -4,7 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.text import Text
 
-from maitred.explain.queues.answer import BudgetState, LiftedGroup, QueueAmounts, Queues, QueueState
+from maitred.explain.queues.answer import (
+    BudgetState,
+    LiftedGroup,
+    QueueAmounts,
+    QueueReservation,
+    Queues,
+    QueueState,
+)
 from maitred.explain.tables import Cell, aligned, header
 from maitred.model.queues import EVERY_MODEL
 from maitred.model.words import counted, grouped, rounded
@@ -23,6 +30,7 @@ TITLES = (
 BUDGET_TITLES = ("BUDGET OF", "A PERIOD", "SPENT", "COMMITTED", "LEFT", "UNTIL")
 UNPAID_TITLE = "UNPAID"
 LIFTED_TITLES = ("LIFTED PAST", "GROUP", "UNTIL", "BY", "REASON")
+RESERVED_TITLES = ("RESERVED FOR", "RESERVATION", "FROM", "UNTIL", "STATE", "NODES")
 NOTHING = "-"
 
 
@@ -32,7 +40,8 @@ def queue_lines(found: Queues, width: int | None = None) -> Iterator[Text]:
         rows = [row for one in found.queues for row in queue_rows(one, depths[one.queue])]
         budgets = budget_table({one.queue: one.budget for one in found.queues if one.budget is not None})
         lifted = [lifted_row(one.queue, group) for one in found.queues for group in one.lifted]
-        titled = ((TITLES, rows), budgets, (LIFTED_TITLES, lifted))
+        reserved = [reserved_row(one.queue, kept) for one in found.queues for kept in one.reserved]
+        titled = ((TITLES, rows), budgets, (LIFTED_TITLES, lifted), (RESERVED_TITLES, reserved))
         parts: list[Iterable[Text]] = [
             aligned([header(*titles), *some], width) for titles, some in titled if some
         ]
@@ -108,6 +117,15 @@ def budget_row(queue: str, budget: BudgetState) -> Sequence[Cell]:
 
 def lifted_row(queue: str, lifted: LiftedGroup) -> Sequence[Cell]:
     return queue, lifted.group, lifted.until, lifted.by, lifted.reason
+
+
+def reserved_row(queue: str, kept: QueueReservation) -> Sequence[Cell]:
+    amounts = [
+        f"{grouped(amount)} {resource}, {grouped(kept.idle[resource])} idle"
+        for resource, amount in kept.there.items()
+    ]
+    there = "; ".join((counted(kept.nodes, "node"), *amounts))
+    return queue, kept.reservation, kept.begin, kept.until, kept.state, there
 
 
 def remarks(found: Queues) -> Iterator[str]:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection
 
 from maitred.explain.redaction.overrides import override_told
+from maitred.explain.redaction.reservations import reservation_told
 from maitred.explain.redaction.snapshot import Redaction
 from maitred.explain.situation import Situation
 from maitred.explain.tenant_words import told_to
@@ -12,7 +13,6 @@ from maitred.model.plan import Alternative, Departure, Eviction, Receipt, Toll
 from maitred.model.policy import Policy, Preemption, ProtectionLimits
 from maitred.model.provisioning import Provisioning
 from maitred.model.queues import Queue
-from maitred.model.reservations import Beneficiary, Reservation
 
 _QUEUE = re.compile(r"\bqueue (\S+)(?= (?:asks for|has|was) )")
 """Where the rule of a receipt names a queue."""
@@ -63,34 +63,14 @@ def _policy(policy: Policy, redaction: Redaction) -> Policy:
         queues=tuple(_queue(one, redaction) for one in policy.queues),
         fair_share=policy.fair_share,
         holds=policy.holds,
-        reservations=tuple(_reservation(one, redaction) for one in policy.reservations),
         provisioning=Provisioning(
             class_name=policy.provisioning.class_name,
             after=policy.provisioning.after,
             keep=policy.provisioning.keep,
         ),
-    )
-
-
-def _reservation(one: Reservation, redaction: Redaction) -> Reservation:
-    """When, and which nodes, everybody may know. For whom, only those whom it concerns."""
-    names, told, who = redaction.names, redaction.words.told, one.beneficiary
-    return Reservation(
-        name=told(one.name),
-        beneficiary=Beneficiary(
-            queue=who.queue and told(who.queue),
-            namespace=who.namespace and names.namespace(who.namespace),
-            group=who.group and names.key(who.group),
+        reservations=tuple(
+            reservation_told(one, redaction.names, redaction.words) for one in policy.reservations
         ),
-        begin=one.begin,
-        until=one.until,
-        devices=one.devices,
-        nodes=one.nodes,
-        within=one.within,
-        every=one.every,
-        time_zone=one.time_zone,
-        lead_time=one.lead_time,
-        release_after=one.release_after,
     )
 
 

@@ -24,6 +24,7 @@ from maitred.explain.redaction.nodes import Told, nodes_as_told
 from maitred.explain.redaction.overrides import overrides_told
 from maitred.explain.redaction.pods import LabelWords, PodFields, stay
 from maitred.explain.redaction.reports import ReportFields
+from maitred.explain.redaction.reservations import reservations_told
 from maitred.explain.redaction.storage import StorageFields
 from maitred.explain.redaction.vocabulary import Vocabulary, words_in
 from maitred.explain.tenant_words import told_to
@@ -137,6 +138,8 @@ class Redaction:
             unread_spending=old.unread_spending,
             holds=self._holds(old.holds),
             unread_holds=old.unread_holds,
+            reservations=reservations_told(old.reservations, names, self.words),
+            unread_reservations=old.unread_reservations,
             drains=tuple(drains.values()),
             unread_drains=old.unread_drains,
             drained={row: drains[drain.name] for row, drain in old.drained.items()},

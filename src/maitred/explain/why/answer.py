@@ -219,13 +219,14 @@ class YieldAnswer(Record, frozen=True):
     borrowed: bool
     """Whether it is beyond the guarantee of its queue, or of one above."""
     to: str | None = None
-    """The group for which it leaves by the current plan; or the request to drain nodes, as `drain/NAME`."""
+    """The group for which it leaves by the current plan; or the request to drain nodes, as `drain/NAME`, or
+    the reservation, as `reservation/NAME`."""
     cause: EvictionCause | None = None
-    """Null if it does not leave by the current plan."""
+    """Null if it does not leave by the current plan, and was not warned that it will."""
     queues: tuple[str, ...] = ()
     """Of that group; or those that may reclaim what it has."""
     since: str | None = None
-    """From when on they may; null for now."""
+    """From when on they may, or will; null for now."""
 
 
 class Why(Record, frozen=True):

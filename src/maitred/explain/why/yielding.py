@@ -14,8 +14,8 @@ from maitred.explain.receipts import group_words
 from maitred.explain.situation import Situation
 from maitred.explain.why.answer import YieldAnswer
 from maitred.model.plan import Eviction
-from maitred.model.policy import preempts
 from maitred.model.queues import DEFAULT_QUEUE, named_queue
+from maitred.model.reservations import ReservedNodes, WarnedUnit
 from maitred.model.words import counted, moment
 
 MOST_QUEUES = 3
@@ -34,7 +34,10 @@ def yield_of(situation: Situation, rows: Rows) -> YieldAnswer | None:
     leaving = [one for one in situation.decided().evictions if one.pod in keys]
     if leaving:
         return _by_plan(situation, leaving, len(staying), any(borrowed))
-    if not any(borrowed) or not preempts(situation.policy):
+    for kept in situation.decided().reservations:
+        if warned := next((one for one in kept.warned if one.pod in keys and not one.stays), None):
+            return _once_reserved(kept, warned, any(borrowed))
+    if not any(borrowed) or situation.policy.preemption.mode == "never":
         return None
     return _whenever(situation, situation.once(_standings), staying, borrowed)
 
@@ -73,6 +76,15 @@ def _by_plan(situation: Situation, leaving: Sequence[Eviction], members: int, bo
     return YieldAnswer(
         words, borrowed, to=first.preemptor, cause=first.cause, queues=(queue,) if queue else ()
     )
+
+
+def _once_reserved(kept: ReservedNodes, warned: WarnedUnit, borrowed: bool) -> YieldAnswer:
+    when = "then" if warned.leaves == kept.begin else f"at {warned.leaves}"
+    words = (
+        f"its nodes are reserved for others from {kept.begin}: it is evicted {when} if it is there still, as "
+        f"it started after that was made; save its work, or let it end before"
+    )
+    return YieldAnswer(words, borrowed, cause="Reservation", since=warned.leaves)
 
 
 def _whenever(

@@ -59,21 +59,37 @@ def check_reservations(
     if len(reservations) > MOST_RESERVATIONS:
         raise FieldError("reservations", f"has {len(reservations)} entries; {MOST_RESERVATIONS} are allowed")
     for position, one in enumerate(reservations):
-        field = f"reservations[{position}]"
-        if problem := name_problem(one.name):
-            raise FieldError(f"{field}.name", problem)
-        check_beneficiary(f"{field}.for", one.beneficiary, queues)
-        check_places(field, one, levels)
-        check_times(field, one)
+        check_reservation(f"reservations[{position}]", one, queues, levels)
     check_distinct("reservations", "name", [one.name for one in reservations])
 
 
-def check_beneficiary(field: str, who: Beneficiary, queues: Sequence[Queue]) -> None:
+def check_reservation(field: str, one: Reservation, queues: Sequence[Queue], levels: Collection[str]) -> None:
+    """`field` is where it is; empty: on its own."""
+    at = f"{field}." if field else ""
+    check_form(one, field)
+    check_queue(f"{at}for.queue", one.beneficiary.queue, queues)
+    if one.within and one.within not in levels:
+        check_key(f"{at}within", one.within)
+    try:
+        check_apart(one, clock_time("from", one.begin))
+    except CalendarError as problem:
+        raise FieldError(f"{at}{problem.field}", problem.what) from None
+
+
+def check_form(one: Reservation, field: str = "") -> None:
+    """What is wrong with it whatever else the policy says, and whenever it is."""
+    at = f"{field}." if field else ""
+    if problem := name_problem(one.name):
+        raise FieldError(f"{at}name", problem)
+    check_beneficiary(f"{at}for", one.beneficiary)
+    check_places(field, at, one)
+    check_times(at, one)
+
+
+def check_beneficiary(field: str, who: Beneficiary) -> None:
     said = [name for name in ("queue", "namespace", "group") if getattr(who, name)]
     if len(said) != 1:
         raise FieldError(field, "names one of queue, namespace and group")
-    if who.queue and (not queues or who.queue not in {DEFAULT_QUEUE, *(one.name for one in queues)}):
-        raise FieldError(f"{field}.queue", f"there is no queue {who.queue[:80]!r} in this policy")
     namespace, slash, name = who.group.partition("/")
     if who.group and not (namespace and slash and name):
         raise FieldError(
@@ -81,42 +97,44 @@ def check_beneficiary(field: str, who: Beneficiary, queues: Sequence[Queue]) -> 
         )
 
 
-def check_places(field: str, one: Reservation, levels: Collection[str]) -> None:
+def check_queue(field: str, queue: str, queues: Sequence[Queue]) -> None:
+    if queue and (not queues or queue not in {DEFAULT_QUEUE, *(one.name for one in queues)}):
+        raise FieldError(field, f"there is no queue {queue[:80]!r} in this policy")
+
+
+def check_places(field: str, at: str, one: Reservation) -> None:
     if (one.devices is None) == (one.nodes is None):
         raise FieldError(field, "has devices or nodes, one of the two")
     if one.devices is not None:
-        check_pattern(f"{field}.devices.model", one.devices.model, "models")
+        check_pattern(f"{at}devices.model", one.devices.model, "models")
         if not one.devices.resource:
-            raise FieldError(f"{field}.devices.resource", "is empty")
-    check_selector(f"{field}.nodes", one.nodes)
+            raise FieldError(f"{at}devices.resource", "is empty")
+    check_selector(f"{at}nodes", one.nodes)
     if one.within and one.nodes is not None:
-        raise FieldError(f"{field}.within", "is for devices; the selector says which nodes these are")
-    if one.within and one.within not in levels:
-        check_key(f"{field}.within", one.within)
+        raise FieldError(f"{at}within", "is for devices; the selector says which nodes these are")
 
 
-def check_time_zone(field: str, name: str) -> None:
+def check_time_zone(at: str, name: str) -> None:
     try:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         what = f"{name[:80]!r} is not a time zone such as UTC or Europe/Berlin"
-        raise FieldError(f"{field}.timeZone", what) from None
+        raise FieldError(f"{at}timeZone", what) from None
 
 
-def check_times(field: str, one: Reservation) -> None:
-    check_time_zone(field, one.time_zone)
+def check_times(at: str, one: Reservation) -> None:
+    check_time_zone(at, one.time_zone)
     if milliseconds(one.lead_time) is None:
-        raise FieldError(f"{field}.leadTime", f"{one.lead_time!r} is not {FORM}")
+        raise FieldError(f"{at}leadTime", f"{one.lead_time!r} is not {FORM}")
     if one.release_after != NO_LIMIT and milliseconds(one.release_after) is None:
-        raise FieldError(f"{field}.releaseAfter", f"{one.release_after!r} is neither {NO_LIMIT} nor {FORM}")
+        raise FieldError(f"{at}releaseAfter", f"{one.release_after!r} is neither {NO_LIMIT} nor {FORM}")
     try:
         begin, end = clock_time("from", one.begin), clock_time("until", one.until)
         if end <= begin:
             raise CalendarError("until", f"{one.until} is not after {one.begin}")
         check_rule(one.every)
-        check_apart(one, begin)
     except CalendarError as problem:
-        raise FieldError(f"{field}.{problem.field}", problem.what) from None
+        raise FieldError(f"{at}{problem.field}", problem.what) from None
 
 
 def check_rule(every: str) -> None:

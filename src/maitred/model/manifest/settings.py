@@ -240,7 +240,7 @@ def check_price_hours(prices: Prices) -> None:
             raise FieldError(f"{field}.days", "is empty; name days, or leave it out for every day")
         if len({*one.days}) < len(one.days):
             raise FieldError(f"{field}.days", "names a day twice; remove one of the two")
-        check_time_zone(field, one.time_zone)
+        check_time_zone(f"{field}.", one.time_zone)
 
 
 def check_provisioning(one: Provisioning) -> None:

@@ -1,0 +1,1 @@
+"""Reservations that people make, as they ask for them and see them."""
