@@ -37,6 +37,7 @@ LAWS = {
     14: "No queue beyond its limits",
     15: "No hold is delayed",
     16: "No reservation is taken",
+    17: "Nodes are asked for once",
 }
 
 

@@ -5,6 +5,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from . import quantity
+from .ask_rules import NO_ASKS, AskRules, read_ask_rules
 from .fields import Doc
 from .objects import DEFAULT_PODS, Node
 from .queues import Rights, read_rights
@@ -95,6 +96,7 @@ class Policy:
     spares: Spares = Spares()
     holds: HoldRules = HoldRules()
     reservations: tuple[ReservationRule, ...] = ()
+    asking: AskRules = NO_ASKS
     by_deadline: bool = False
     """Whether its order has deadlines."""
     rights: Rights = field(default_factory=Rights)
@@ -129,6 +131,7 @@ def read_policy(raw: dict[str, Any] | None) -> Policy:
         keep_room=_duration_of(doc.doc("workloads"), "keepRoom", "30m"),
         holds=_holds(doc.doc("holds")),
         reservations=read_reservations(doc),
+        asking=read_ask_rules(doc.doc("provisioning")),
         by_deadline=isinstance(doc.raw.get("order"), list) and "deadline" in doc.texts("order"),
         rights=read_rights(doc),
     )
