@@ -22,6 +22,7 @@ from benchmarks import (
 )
 from benchmarks.figures import Figure, say
 from benchmarks.report import machine, plain_table, refresh
+from maitred.cli.garbage_collection import expect_much_to_stay
 
 CASES: dict[str, Callable[[bool], list[Figure]]] = {
     "rack-gangs": rack_gangs.run,
@@ -43,6 +44,7 @@ CASES: dict[str, Callable[[bool], list[Figure]]] = {
 
 def main() -> int:
     arguments = options()
+    expect_much_to_stay()  # as the scheduler does
     figures, failed = [], False
     for name in arguments.cases or CASES:
         say(f"{name} ...")

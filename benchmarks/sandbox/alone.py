@@ -4,9 +4,9 @@ import asyncio
 import sys
 from pathlib import Path
 
+from maitred.cli.garbage_collection import expect_much_to_stay
 from maitred.cli.loops import quickest_loop
 from maitred.sandbox.access import embedded
-from maitred.sandbox.apiserver.garbage_collection import expect_much_to_stay
 
 
 async def serve(kubeconfig: Path) -> None:

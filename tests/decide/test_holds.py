@@ -227,6 +227,54 @@ def test_a_hold_is_later_only_for_a_cause() -> None:
     assert later(world, known, now=32) == (after_noon(120), "unkept")
 
 
+def test_who_follows_a_hold_that_is_due_keeps_its_place() -> None:
+    """`first` is due at half past twelve and runs for an hour. `second` was promised its place after that, so
+    `wide`, which came before it and has waited for both nodes, cannot have it now that both are free."""
+    waiting = [
+        *waits("first", minutes=60, since=-30),
+        *waits("wide", minutes=120, since=-20, size=2),
+        *waits("second", minutes=90, since=-10),
+    ]
+    policy: Obj = {"holds": {"depth": 3}}
+    world = [*NODES, runs("r1", "n1", until=30), runs("r2", "n2", until=300), *waiting]
+    plan = decided(world, policy)
+    assert holds(plan)["second"] == (after_noon(90), ["n1"])
+    assert holds(plan)["wide"][0] == after_noon(300)
+    due = [*NODES, *waiting, remembered(plan["planned"])]
+    then = decided(due, policy, after_noon(30))
+    assert seated(then) == ["first", "second"]
+    assert holds(then)["wide"][0] == after_noon(180)
+
+
+def test_who_begins_later_has_other_nodes_at_the_same_time() -> None:
+    """14 minutes after noon `n1` is free, but from half past on it was to be `after`'s, and `long` stays for
+    longer. By then `n2` is free too."""
+    waiting = [*waits("long", minutes=30, since=-30), *waits("after", minutes=20, since=-20)]
+    policy: Obj = {"holds": {"depth": 2}}
+    early = runs("r1", "n1", until=30)
+    plan = decided([*NODES, early, runs("r2", "n2", until=20), *waiting], policy)
+    assert holds(plan) == {"long": (after_noon(20), ["n2"]), "after": (after_noon(30), ["n1"])}
+    world = [*NODES, runs("r2", "n2", until=20), *waiting, remembered(plan["planned"])]
+    then = decided(world, policy, after_noon(14))
+    assert seated(then) == ["long"]
+    assert holds(then) == {"after": (after_noon(20), ["n2"])}
+
+
+def test_who_would_rather_be_in_some_domain_keeps_its_nodes() -> None:
+    """The same, but `after` prefers a rack, which other nodes may not be."""
+    (after,) = waits("after", minutes=20, since=-20)
+    marks = {"maitred.dev/group": "after", "maitred.dev/topology-preferred": "rack"}
+    after["metadata"]["annotations"] = marks
+    waiting = [*waits("long", minutes=30, since=-30), after]
+    policy: Obj = {"holds": {"depth": 2}, "topology": {"levels": [{"name": "rack", "key": "rack"}]}}
+    racks = [b.node(name, cpu=4, labels={"rack": name}) for name in ("n1", "n2")]
+    early = runs("r1", "n1", until=30)
+    plan = decided([*racks, early, runs("r2", "n2", until=20), *waiting], policy)
+    assert holds(plan) == {"long": (after_noon(20), ["n2"]), "after": (after_noon(30), ["n1"])}
+    world = [*racks, runs("r2", "n2", until=20), *waiting, remembered(plan["planned"])]
+    assert seated(decided(world, policy, after_noon(14))) == ["after"]
+
+
 def test_a_pod_that_has_passed_its_end_gets_a_minute_to_leave() -> None:
     world = [*two_nodes(), *waits("big", minutes=60)]
     known = remembered(decided(world, ONE)["planned"])
@@ -322,6 +370,24 @@ def test_idle_devices_are_counted_and_the_hold_ends() -> None:
     assert again["planned"]["holds"][0]["made"] == after_noon(150)
 
 
+def test_a_hold_does_not_stay_where_nobody_leaves() -> None:
+    """Nothing stands idle for it there, so the hold would never end; others have begun elsewhere."""
+    world = [*GPUS, devices("r0", "n0", 4), devices("r1", "n1", 4)]
+    world.append(b.pod("big", gpu=4, created=after_noon(-40)))
+    world[3]["status"]["startTime"] = after_noon(-90)
+    first = decided(world, AGED)
+    assert holds(first) == {"big": (None, ["n0"])}
+    assert first["wakeAt"] == after_noon(30)
+    world[3]["status"]["startTime"] = after_noon(20)
+    known = remembered(first["planned"])
+    assert decided([*world, known], AGED, after_noon(29))["planned"] is None
+    moved = decided([*world, known], AGED, after_noon(30))
+    assert holds(moved) == {"big": (None, ["n1"])}
+    (hold,) = moved["planned"]["holds"]
+    assert (hold["made"], hold["at"], hold["idle"]) == (after_noon(0), after_noon(30), 0.0)
+    assert moved["wakeAt"] == after_noon(60)
+
+
 def test_who_restarts_for_ever_is_not_waited_for() -> None:
     """Beside the Deployment there is no room for the group, however long it waits."""
     service = devices("web", "n0", 1, owner="ReplicaSet/web")
@@ -377,6 +443,15 @@ def test_verify_sees_what_is_wrong_with_a_hold(change: Obj, problem: str) -> Non
     assert any(problem in found for found in judged(world, plan, ONE))
 
 
+def test_verify_sees_a_hold_that_stays_where_nobody_leaves() -> None:
+    world = [*GPUS, devices("r0", "n0", 4), devices("r1", "n1", 4)]
+    world.append(b.pod("big", gpu=4, created=after_noon(-40)))
+    known = decided(world, AGED)["planned"]
+    later, problem = [*world, remembered(known)], "has a hold where nobody has left for too long"
+    plan = decided(later, AGED, after_noon(29))
+    assert problem in judged(later, plan, AGED, after_noon(30))
+
+
 def test_verify_sees_holds_that_are_too_many_or_later_for_no_cause() -> None:
     world = [*two_nodes(), *waits("big", minutes=60), *waits("next", minutes=60, since=-20)]
     plan = decide(world, {"holds": {"depth": 2}})
@@ -396,3 +471,20 @@ def test_verify_does_not_believe_that_a_hold_is_in_the_way_which_is_not_there() 
     plan["planned"]["holds"] = []
     assert any("its quorum fits" in found for found in judged(world, plan, ONE))
     assert verdict(plan, "late") == "Waiting"
+
+
+@pytest.mark.parametrize("cpu", [2, 4])
+def test_groups_that_begin_at_one_time_do_not_change_places_for_ever(cpu: int) -> None:
+    """All nodes are free for them at one moment, and it is all the same who sits where."""
+    nodes = [b.node(name, cpu=4) for name in "abc"]
+    objects = [*nodes, *(runs(f"r{name}", name, until=60) for name in "abc")]
+    objects += [*waits("trio", cpu, 20, -40, size=3), *waits("lone", 2, 110, -5), *waits("other", 2, 90, -60)]
+    policy: Obj = {"holds": {"depth": 5}}
+    for now in (NOON, after_noon(10), after_noon(20)):
+        plan = decided(objects, policy, now)
+        for _ in range(3):
+            if plan["planned"] is not None:
+                objects = [one for one in objects if one["metadata"]["name"] != "maitred-holds"]
+                objects.append(remembered(plan["planned"]))
+            plan = decided(objects, policy, now)
+        assert plan["planned"] is None

@@ -153,6 +153,13 @@ def _offered(objects: list[Obj], group: str, detail: Obj) -> list[Obj]:
     return objects
 
 
+def _at_once(objects: list[Obj], group: str, detail: Obj) -> list[Obj]:
+    for item in described_by(objects, group):
+        for said in marks(item):
+            said.pop("maitred.dev/not-before", None)
+    return objects
+
+
 def key(obj: Obj) -> str:
     return f"{obj['metadata'].get('namespace', 'default')}/{obj['metadata']['name']}"
 
@@ -345,4 +352,5 @@ APPLIED: dict[str, Callable[[list[Obj], str, Obj], Iterable[Obj]]] = {
     "deviceConstraint": _claims,
     "devices": _devices,
     "nodeDevices": _offered,
+    "notBefore": _at_once,
 }

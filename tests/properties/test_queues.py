@@ -18,7 +18,7 @@ from maitred.cluster.trial import Trial
 from maitred.decide.agenda import first_turn
 from maitred.decide.ask import ask_of
 from maitred.decide.preemption.evictable import EvictablePods
-from maitred.decide.queues.admission import first_excess, narrowed
+from maitred.decide.queues.admission import choices, first_excess, narrowed
 from maitred.decide.queues.past_use import settle
 from maitred.decide.queues.rights import QueueRights
 from maitred.decide.queues.standings import Standings
@@ -246,6 +246,56 @@ def test_who_is_admitted_and_who_yields_is_as_the_rules_say(world: World) -> Non
             found = rights.over(ask.account, amounts, Rank(claimant.priority), view.pending_schedulers)
             causes = {names[pod]: found.rule(pod)[0] for pod in np.flatnonzero(found.pods).tolist()}
             assert causes == oracle.evictable(claimant, seated), view.group.key
+
+
+@given(worlds(), st.lists(st.integers(0, 50), max_size=6))
+@examples(100)
+def test_what_is_remembered_of_an_account_is_what_is_worked_out_anew(world: World, moves: list[int]) -> None:
+    """Whoever sits down, is held a place, or gives it back in between."""
+    snapshot, policy = world.snapshot(), policy_of(world.policy)
+    trial, asks = Trial.of(snapshot), [ask_of(view) for view in snapshot.groups]
+    use, marks = trial.queues, [trial.checkpoint()]
+    assert use is not None
+    nobody = np.zeros(len(snapshot.bound.node), dtype=np.bool_)
+    for move in [0, *moves]:
+        if move and asks:
+            ask, row = asks[move % len(asks)], np.array([move % len(snapshot.nodes.names)], dtype=np.intp)
+            one = np.ones(1, dtype=np.int64)
+            if move % 4 == 0 and len(marks) > 1:
+                trial.rollback(marks.pop())
+            elif move % 4 == 1:
+                trial.hold(ask.shapes[0], row, one, nobody, ask.account)
+            else:
+                marks.append(trial.checkpoint())
+                trial.seat(ask.shapes[0], row, one, ask.account)
+        anew = use.on(trial.load)
+        for ask in asks:
+            known, fresh = list(choices(use, ask, policy)), list(choices(anew, ask, policy))
+            assert [(one.ask, one.model) for one in known] == [(one.ask, one.model) for one in fresh]
+            for one, amounts in narrowed(use, ask, policy):
+                assert first_excess(use, ask, amounts) == first_excess(anew, ask, amounts)
+                assert use.borrows(ask.account, amounts) == anew.borrows(ask.account, amounts)
+                assert one.shapes == ask.shapes
+
+
+@given(worlds())
+@examples(100)
+def test_groups_are_on_the_accounts_of_this_cycle_not_of_the_last(world: World) -> None:
+    """Views are kept from one cycle for the next; another user, or another policy, is another account."""
+    objects = world.objects()
+    first = snapshot_of(objects)
+    policy, other = policy_of(world.policy), policy_of({**world.policy, "fairShare": {"reclaim": True}})
+    renamed = tuple(
+        replace(view, payer=msgspec.structs.replace(view.payer, user="somebody")) for view in first.groups
+    )
+    # In another order, accounts have other numbers.
+    turned = replace(first, groups=first.groups[::-1])
+    for tree in (policy, other):
+        for snapshot in (first, first, replace(first, groups=renamed), first, turned):
+            found = in_queues(snapshot, tree, None)
+            assert found.book is not None
+            expected = tuple(replace(view, account=found.book.account_of(view)) for view in snapshot.groups)
+            assert list(map(repr, found.groups)) == list(map(repr, expected))
 
 
 ORDERS: tuple[tuple[OrderRule, ...], ...] = (

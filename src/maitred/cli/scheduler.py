@@ -19,6 +19,7 @@ import msgspec
 from maitred.cli import output
 from maitred.cli.connecting import connection as connection_of
 from maitred.cli.files import content, read_live_policy_file
+from maitred.cli.garbage_collection import expect_much_to_stay
 from maitred.cli.ledgers import NONE, default_ledger
 from maitred.cli.loops import quickest_loop
 from maitred.cli.manifest import NAMESPACE
@@ -229,6 +230,7 @@ def command(**options: Any) -> None:
     check(options)
     from maitred.controllers.logs import start_logging
 
+    expect_much_to_stay()
     start_logging(options["log_level"], options["log_form"] or ("text" if sys.stderr.isatty() else "json"))
     try:
         with asyncio.Runner(loop_factory=quickest_loop()) as runner:

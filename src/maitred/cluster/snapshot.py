@@ -285,8 +285,11 @@ class GroupView:
     override: Override | None = None
     """What lifts it past the turn and the limits of its queue in this decision."""
 
+    def is_on(self, account: int, scavenges: bool) -> bool:
+        return self.account == account and self.scavenges == scavenges
+
     def on_account(self, account: int, scavenges: bool) -> "GroupView":
-        """The same on an account. Every cycle asks it of every group, and `replace` takes twice as long."""
+        """The same on an account. A cycle may ask it of every group, and `replace` takes twice as long."""
         values = [*_values_of(self)]
         values[_ACCOUNT], values[_SCAVENGES] = account, scavenges
         return GroupView(*values)

@@ -86,6 +86,12 @@ class Turn(NamedTuple):
             (*self[:_BORROWS], borrows, *self[_BORROWS + 1 : _SHARE], share, *self[_SHARE + 1 :])
         )
 
+    @property
+    def around_share(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """What is compared after `borrows` and before the share, and after the share."""
+        values: tuple[Any, ...] = self
+        return values[_BORROWS + 1 : _SHARE], values[_SHARE + 1 : -1]
+
     def standing(self, branches: tuple[QueueBranch, ...]) -> "Turn":
         """The same, as its queues stand by now."""
         return Turn._make((*self[:-1], branches))

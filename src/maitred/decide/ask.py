@@ -44,6 +44,8 @@ class Ask:
     distinct: tuple[int, ...] = field(init=False, repr=False, compare=False)
     """The different shapes, in the order in which members have them."""
 
+    _alike: AnyAsk = field(default=None, init=False, repr=False, compare=False)
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "distinct", tuple(dict.fromkeys(self.shapes)))
 
@@ -104,17 +106,20 @@ class Ask:
         slices."""
         if self.intricate:
             return self
-        return (
-            self.shapes,
-            self.need,
-            self.topology,
-            tuple(sorted({member.node for member in self.seated})),
-            self.avoided,
-            self.closed,
-            self.account,
-            self.any_model,
-            self.lifted,
-        )
+        if self._alike is None:
+            alike = (
+                self.shapes,
+                self.need,
+                self.topology,
+                tuple(sorted({member.node for member in self.seated})),
+                self.avoided,
+                self.closed,
+                self.account,
+                self.any_model,
+                self.lifted,
+            )
+            object.__setattr__(self, "_alike", alike)
+        return self._alike
 
     def anchors(self) -> "np.ndarray[tuple[int], np.dtype[np.intp]]":
         return np.array([member.node for member in self.seated], dtype=np.intp)

@@ -95,8 +95,9 @@ class _Cycle:
     def run(self) -> None:
         agenda, everyone = self._agenda, self.record.everyone
         for number, group in enumerate(everyone):
-            turn = self._first_turn(group, number)
-            if self._is_held(group):
+            keeps_room = self.record.keeps_room_for(group.view)
+            turn = self._first_turn(group, number, keeps_room)
+            if self._is_held(group, keeps_room):
                 is_healed = group.key in self.record.healing.held_until
                 agenda.add(turn.healed if is_healed else turn.held)
             if number < len(self.record.groups) or self.record.holds.remembered(group.view) is not None:
@@ -117,7 +118,8 @@ class _Cycle:
         self._replace_slow_members()
         ranks = RankOrder(self.record.snapshot.nodes, self.context)
         for group in self.record.groups:
-            group.sit_in_rank_order(ranks)
+            if group.seated or group.promised:
+                group.sit_in_rank_order(ranks)
 
     def _standing_holds(self) -> dict[int, list[TriedGroup]]:
         """Groups that have holds, by rank. With queues whoever has the smaller share goes first."""
@@ -128,7 +130,7 @@ class _Cycle:
         for hold in self.record.snapshot.holds.holds:
             group = known.get(hold.group)
             if group is not None and self.record.holds.remembered(group.view) is not None:
-                found.setdefault(self._first_turn(group, 0).rank, []).append(group)
+                found.setdefault(self.record.rank(group), []).append(group)
         return found
 
     def _new_agenda(self) -> Agenda | QueueAgenda:
@@ -140,13 +142,13 @@ class _Cycle:
             policy, lambda turn: None if turn.part == MOVING else everyone[turn.number].ask, past
         )
 
-    def _first_turn(self, group: TriedGroup, number: int) -> Turn:
+    def _first_turn(self, group: TriedGroup, number: int, keeps_room: bool) -> Turn:
         return first_turn(
             self.context.policy.order,
             group.screening.rank.priority,
             group.view.created,
             group.key,
-            promised=bool(group.view.nominated) or self.record.keeps_room_for(group.view),
+            promised=bool(group.view.nominated) or keeps_room,
             lifted=group.view.override is not None,
             waited=self.record.waited_long(group.view),
             deadline=self.record.urgency(group.view),
@@ -156,13 +158,12 @@ class _Cycle:
             scavenges=group.ask.scavenges,
         )
 
-    def _is_held(self, group: TriedGroup) -> bool:
+    def _is_held(self, group: TriedGroup, keeps_room: bool) -> bool:
         """Whether places are held for it; for one that comes next, also while not all its pods are there."""
         if not group.blocked and group.view.nominated:
             return True
         incomplete = all(one.category == "Members" for one in group.screening.obstacles)
-        valid = incomplete and not group.screening.problems
-        return valid and self.record.keeps_room_for(group.view)
+        return keeps_room and incomplete and not group.screening.problems
 
     def _divide_budget(self) -> None:
         namespaces = dict[int, set[str]]()
@@ -463,7 +464,7 @@ class _Cycle:
 
     def _preemptor(self, group: TriedGroup) -> Preemptor:
         """Nobody leaves for it where it would delay a hold of a group that ranks higher."""
-        closed = self.record.holds.closed_to(group.view)
+        closed = self.record.holds.closed_to(group.view) if group.beside else None
         if not closed:
             return group.preemptor
         return replace(group.preemptor, ask=replace(group.ask, closed=group.ask.closed | closed))

@@ -357,7 +357,7 @@ class CycleRecord:
         return as_healed(view, (), self.healing.had.get(view.group.key))
 
     def _new(self, view: GroupView) -> TriedGroup:
-        avoided = self.healing.avoided.get(view.group.key, frozenset())
+        avoided = self.healing.avoided.get(view.group.key, NOT_CLOSED)
         screening = screen(view, self.snapshot, self.context, self.now)
         return TriedGroup.of(view, screening, avoided, self._closed_to(view, screening))
 
@@ -381,6 +381,8 @@ class CycleRecord:
         """What is reserved for others; and the spares, but for groups that are healed, and for those to which
         they are lent."""
         policy, reserved = self.context.policy, self._reserved_from(view)
+        if not self.spares:
+            return reserved
         lent = preempts(policy) and screening.rank.priority < policy.healing.spares.below
         return reserved if lent or view.group.key in self.healing.healed else self.spares | reserved
 
@@ -479,8 +481,10 @@ class CycleRecord:
     def _branches(self, group: TriedGroup) -> tuple[QueueBranch, ...]:
         if group.branches is None:
             use = self.grounds.pristine.queues
-            asks = None if use is None else asked(use, group.ask, self.context.policy)
-            group.branches = () if use is None or asks is None else branches_of(use, *asks, no_share)
+            if use is None:
+                group.branches = ()
+            else:
+                group.branches = branches_of(use, asked(use, group.ask, self.context.policy), no_share)
         return group.branches
 
     def is_explained(self, group: TriedGroup) -> bool:

@@ -1,7 +1,6 @@
 """Before a group is decided: is it valid, is it there, may it start?"""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from maitred.cluster.parts import Branch, Parts
@@ -10,6 +9,7 @@ from maitred.decide.context import Context
 from maitred.decide.levels import position_of
 from maitred.decide.queues.naming import queue_problems
 from maitred.model.group import TOPOLOGY_REQUIRED, TopologyRequest, stated_priority
+from maitred.model.meta import Lean
 from maitred.model.plan import Blocker, Detail
 from maitred.model.priority import Rank, rank_of
 from maitred.model.timing import NOT_BEFORE
@@ -20,26 +20,27 @@ MISSING = {"PodGroup": "podGroup", "CompositePodGroup": "compositePodGroup", "Jo
 """What the detail of a blocker calls the object that a group comes from; others are owners."""
 
 
-@dataclass(frozen=True, slots=True)
-class Screening:
+class Screening(Lean, frozen=True):
     """What is known of a group before any node is looked at."""
 
     rank: Rank
     problems: tuple[str, ...] = ()
     """Why it is Invalid, if it is."""
-    obstacles: tuple[Blocker, ...] = field(default=())
+    obstacles: tuple[Blocker, ...] = ()
     """Why none of its members may be seated yet."""
 
 
 def screen(view: GroupView, snapshot: Snapshot, context: Context, now: datetime) -> Screening:
-    rank, problems = _rank(view, snapshot)
-    problems += view.group.problems
-    problems += tuple(_policy_problems(view, snapshot))
-    problems += tuple(_scheduler_problems(view))
-    problems += tuple(queue_problems(view, snapshot, rank))
-    problems += tuple(_level_problems(view.group.topology, context))
-    if view.parts is not None:
-        problems += tuple(_problems_of_parts(view.parts, context))
+    rank, of_ranks = _rank(view, snapshot)
+    problems = (
+        *of_ranks,
+        *view.group.problems,
+        *_policy_problems(view, snapshot),
+        *_scheduler_problems(view),
+        *queue_problems(view, snapshot, rank),
+        *_level_problems(view.group.topology, context),
+        *_problems_of_parts(view.parts, context),
+    )
     obstacles = tuple(_obstacles(view, now)) if not problems else ()
     return Screening(rank, problems, obstacles)
 
@@ -122,37 +123,44 @@ def short_words(parts: Sequence[Detail]) -> str:
     return ", ".join([*named, *more])
 
 
-def _rank(view: GroupView, snapshot: Snapshot) -> tuple[Rank, tuple[str, ...]]:
+def _rank(view: GroupView, snapshot: Snapshot) -> tuple[Rank, list[str]]:
     """The rank of the group; pods and group must agree on it."""
     classes = snapshot.priority_classes
     ranks, problems = _member_ranks(view, snapshot)
-    priorities = sorted({rank.priority for rank in ranks})
-    if len(priorities) > 1:
-        problems.append(f"members have different priorities: {', '.join(map(str, priorities))}")
-    policies = sorted({rank.preemption_policy for rank in ranks})
-    if len(policies) > 1:
-        problems.append(f"members have different preemption policies: {', '.join(policies)}")
+    if len(ranks) > 1:
+        problems += _differences(ranks)
     members = max(ranks, key=lambda rank: rank.priority, default=Rank(0))
     group = view.group
     stated = stated_priority(group, classes)
     if stated is None:
-        return members, tuple(problems)
+        return members, problems
     own = rank_of(*stated, group.preemption_policy, classes)
     if own is None:
-        return members, (*problems, f"priority class {group.priority_class_name} does not exist")
+        return members, [*problems, f"priority class {group.priority_class_name} does not exist"]
     if not group.preemption_policy and any(rank.preemption_policy == "Never" for rank in ranks):
         own = Rank(own.priority, "Never")  # what the group leaves open, its members say
-    if ranks and priorities != [own.priority]:
-        found = ", ".join(map(str, priorities))
+    priorities = {rank.priority for rank in ranks}
+    if ranks and priorities != {own.priority}:
+        found = ", ".join(map(str, sorted(priorities)))
         problems.append(f"the group has priority {own.priority}, its members {found}; they must agree")
-    return own, tuple(problems)
+    return own, problems
+
+
+def _differences(ranks: set[Rank]) -> Iterator[str]:
+    """Where members do not agree."""
+    priorities = sorted({rank.priority for rank in ranks})
+    if len(priorities) > 1:
+        yield f"members have different priorities: {', '.join(map(str, priorities))}"
+    policies = sorted({rank.preemption_policy for rank in ranks})
+    if len(policies) > 1:
+        yield f"members have different preemption policies: {', '.join(policies)}"
 
 
 def _member_ranks(view: GroupView, snapshot: Snapshot) -> tuple[set[Rank], list[str]]:
     """The ranks that members have, and the priority classes that they name in vain."""
     ranks, problems = set[Rank](), list[str]()
+    classes = snapshot.priority_classes
     for member in view.ranks:
-        classes = snapshot.priority_classes
         rank = rank_of(member.priority, member.class_name, member.preemption_policy, classes)
         if rank is None:
             problems.append(f"priority class {member.class_name} does not exist")
@@ -176,8 +184,8 @@ def _scheduler_problems(view: GroupView) -> Iterable[str]:
         yield f"members name different schedulers: {', '.join(view.schedulers)}"
 
 
-def _problems_of_parts(parts: Parts, context: Context) -> Iterable[str]:
-    for branch, parent in parts.root.walk():
+def _problems_of_parts(parts: Parts | None, context: Context) -> Iterable[str]:
+    for branch, parent in () if parts is None else parts.root.walk():
         if parent:
             yield from (f"{branch.key}: {problem}" for problem in _level_problems(branch.topology, context))
 

@@ -243,9 +243,10 @@ class Verdicts:
         blockers = self._with_plan(group, blockers)
         if verdict == "Waiting" and group.ask.scavenges:
             blockers = with_scavenging(blockers, record.snapshot, record.context.policy, group.too_dear)
-        return msgspec.structs.replace(
-            bare, verdict=verdict, blockers=self._with_times(view, verdict, blockers)
-        )
+        blockers = self._with_times(view, verdict, blockers)
+        if not blockers and verdict == bare.verdict:
+            return bare
+        return msgspec.structs.replace(bare, verdict=verdict, blockers=blockers)
 
     def _with_times(
         self, view: GroupView, verdict: Verdict, blockers: tuple[Blocker, ...]
@@ -263,8 +264,8 @@ class Verdicts:
         """What its seats alone say."""
         view = group.view
         rows = [member.node for member in view.running] + [row for _, row in group.seated]
-        levels = self.record.context.levels
-        domains = shared_domains(self.record.snapshot.nodes, levels, view.group.topology, rows)
+        nodes, levels = self.record.snapshot.nodes, self.record.context.levels
+        domains = shared_domains(nodes, levels, view.group.topology, rows) if rows else {}
         counts = (view.members, view.group.quorum, group.placed)
         if view.parts is not None:
             root = view.parts.root

@@ -9,6 +9,7 @@ from maitred.cluster.trial import Trial
 from maitred.decide.agenda import Turn
 from maitred.decide.context import Context
 from maitred.decide.cycle import run
+from maitred.decide.holding.waiting import WaitingHolds
 from maitred.decide.record import TriedGroup
 from maitred.decide.scope import KnownResults, Scope
 from maitred.decide.verdicts import Verdicts, with_refusal
@@ -48,6 +49,11 @@ class ExplainedCycle:
     def groups(self) -> list[TriedGroup]:
         """All that were decided, in the order of the Plan."""
         return self._record.groups
+
+    @property
+    def holds(self) -> WaitingHolds:
+        """What is held for groups that wait, and what is reserved."""
+        return self._record.holds
 
     @property
     def exhausted(self) -> bool:

@@ -28,6 +28,8 @@ def rank_of(
     priority: int | None, class_name: str, preemption_policy: str, classes: Mapping[str, PriorityClass]
 ) -> Rank | None:
     """The rank that these fields mean; None when they name a class that does not exist."""
+    if priority is not None and preemption_policy:
+        return Rank(priority, preemption_policy)  # as admission leaves pods: nothing else is looked at
     named = classes.get(class_name) or BUILT_IN.get(class_name)
     if class_name and named is None and priority is None:
         return None

@@ -167,6 +167,12 @@ def spans_of(reservation: Reservation, now: int) -> tuple[Span, ...]:
     return tuple(span for span in spans_between(reservation, today, today + HORIZON) if span[1] > now)
 
 
+def goes_on(one: Reservation, now: int) -> bool:
+    """Whether it comes again after the horizon, too, within as long again."""
+    day = at_second(now // 1000).replace(hour=0, minute=0, second=0, microsecond=0) + HORIZON
+    return bool(one.every) and bool(spans_between(one, day, day + HORIZON))
+
+
 def is_over(one: Reservation, now: int) -> bool:
     """Whether it does not come again, as far as anybody plans."""
     today = at_second(now // 1000)

@@ -45,6 +45,7 @@ def simulate(
         policy = msgspec.structs.replace(policy, topology=Topology(setup.levels))
     check_jobs(name, policy, setup.workload)
     policy = check_queues(name, policy, setup.workload)
+    check_holds(name, policy)
     floor = SimulatedNodes(setup.nodes, policy, setup.levels)
     seater = seater_for(policy, setup, seed)
     loop = Simulation(
@@ -89,6 +90,17 @@ def check_jobs(name: str, policy: Policy, workload: Workload) -> None:
             continue
         words = f"{policy.placement!r} cannot place job {job.name}, which {what}"
         raise InputError(f"policy {name}", "", "placement", f"{words}; use {advice}, or leave such jobs out")
+
+
+def check_holds(name: str, policy: Policy) -> None:
+    if not policy.holds.depth:
+        return
+    if policy.placement != "whole-groups":
+        what = f"placement {policy.placement} knows no holds; set depth: 0"
+        raise InputError(f"policy {name}", "", "holds.depth", what)
+    if policy.order in PREEMPTIVE_ORDERS:
+        what = f"order {policy.order} takes places at any time, so it knows no holds; set depth: 0"
+        raise InputError(f"policy {name}", "", "holds.depth", what)
 
 
 def check_queues(name: str, policy: Policy, workload: Workload) -> Policy:

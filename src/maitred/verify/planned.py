@@ -26,6 +26,7 @@ HOLDS = 15
 SERVICES = ("ReplicaSet", "StatefulSet", "ReplicationController")
 CAUSES = ("capacity", "rank", "unkept", "policy", "others")
 WHO, LEAST = "holds", 1e-6
+LEAST_STAY = 60_000
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,9 @@ class HeldPlace:
     nodes: dict[str, int]
     moved: str
     idle: float
+    rate: float
+    at: int | None
+    """From when on that many devices stand idle for it."""
 
     def covers(self, moment: int) -> bool:
         return self.begins is not None and self.begins <= moment and (self.ends is None or moment < self.ends)
@@ -118,6 +122,8 @@ class HoldJudge:
             return
         if hold.by_age and hold.idle > self.case.policy.holds.idle + LEAST:
             yield breach(HOLDS, hold.group, f"has a hold for which {hold.idle:g} device-hours stood idle")
+        if hold.by_age and not hold.rate and hold.at is not None and self._is_stale(hold.at):
+            yield breach(HOLDS, hold.group, "has a hold where nobody has left for too long")
         yield from self._moves(hold)
         if not hold.by_age and (hold.begins is None or hold.begins < self.now):
             yield breach(HOLDS, hold.group, "has a hold that begins at no time to come")
@@ -129,6 +135,9 @@ class HoldJudge:
                 yield breach(HOLDS, hold.group, f"has a hold on {name}, which is not there")
             elif not self._is_unsure(node):
                 yield from self._on(world, hold, node, count)
+
+    def _is_stale(self, since: int) -> bool:
+        return since + max(self.case.policy.holds.after, LEAST_STAY) <= self.now
 
     def _moves(self, hold: HeldPlace) -> Iterator[Breach]:
         known = next((one for one in self.before if one.group == hold.group), None)
@@ -261,6 +270,8 @@ def _read(doc: Doc) -> list[HeldPlace]:
             {str(node): int(count) for node, count in one.items("nodes")},
             one.text("moved"),
             float(one.raw.get("idle", 0.0)),
+            float(one.raw.get("rate", 0.0)),
+            instant(one.text("at")) if one.given("at") else None,
         )
         for one in doc.docs("holds")
     ]

@@ -63,6 +63,9 @@ class HoldRules:
     """and how many of one queue."""
     idle: float = 100.0
     """Device-hours that may stand idle for one of them."""
+    after: int = 0
+    """How long a group waits until it has places by age, in thousandths of a second; and how long they may be
+    where nobody leaves."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +141,8 @@ def _order(doc: Doc) -> str:
 
 def _holds(doc: Doc) -> HoldRules:
     idle = doc.raw.get("idle", 100.0)
-    return HoldRules(doc.integer("depth"), _count(doc, "perQueue"), float(idle))
+    after = duration(doc.text("after", "none")) or 0
+    return HoldRules(doc.integer("depth"), _count(doc, "perQueue"), float(idle), after)
 
 
 def _spares(doc: Doc) -> Spares:

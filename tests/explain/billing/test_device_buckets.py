@@ -11,10 +11,11 @@ from maitred.cluster.state import Change, ClusterState
 from maitred.explain.billing.device_buckets import NOBODY, Key, levels
 from maitred.model.policy import Policy, is_device
 from maitred.model.unwell import UnwellDevices
+from tests.decide.holding import remembered
 from tests.ledger.worlds import gpu_node, histories, member, snapshot_of
 from tests.oracle.builders import GPU, Obj, node, pod_group
 from tests.oracle.effort import examples
-from tests.support import policy_of
+from tests.support import NOON, policy_of
 
 H100 = "NVIDIA-H100"
 
@@ -28,6 +29,8 @@ def buckets(snapshot: Snapshot, hopeless: tuple[str, ...] = (), policy: Obj | No
 
 
 GANG = pod_group("gang", 2)
+HOLDS: Obj = {"holds": {"depth": 1}}
+LONE, FIRST = ("default/lone", "productive"), ("default/first", "reserved")
 
 
 def gang(number: int, gpus: int = 4, **fields: Any) -> Obj:
@@ -101,6 +104,37 @@ HELD: dict[str, tuple[list[Obj], dict[tuple[str, str], int]]] = {
 def test_where_devices_are(name: str) -> None:
     objects, expected = HELD[name]
     assert buckets(snapshot_of(gpu_node("n1"), *objects)) == expected
+
+
+def hold(group: str, *nodes: tuple[str, int]) -> Obj:
+    """A ConfigMap as a cycle wants it remembered."""
+    times = {"made": NOON, "promised": NOON, "begins": NOON}
+    kept = {"group": group, "source": ["pod", group, ""], "basis": "limits", "nodes": nodes, **times}
+    return remembered({"policy": "", "holds": [kept]})
+
+
+@pytest.mark.parametrize(
+    ("objects", "policy", "expected"),
+    [
+        ([], HOLDS, {("default/next", "held"): 3, (NOBODY, "fragmented"): 5}),
+        ([], None, {(NOBODY, "fragmented"): 8}),
+        ([member("lone", 6, node="n1")], HOLDS, {LONE: 6, ("default/next", "held"): 2}),
+        ([member("first", 7, promised="n1")], HOLDS, {FIRST: 7, ("default/next", "held"): 1}),
+    ],
+)
+def test_what_is_free_on_the_places_of_a_hold_is_held(
+    objects: list[Obj], policy: Obj | None, expected: dict[Any, int]
+) -> None:
+    kept = [member("next", 3), hold("default/next", ("n1", 1), ("gone", 1))]
+    assert buckets(snapshot_of(gpu_node("n1"), *objects, *kept), policy=policy) == expected
+
+
+def test_a_hold_of_another_group_of_that_name_holds_nothing() -> None:
+    kept = [pod_group("next", 1), member("a", 3, group="next"), hold("default/next", ("n1", 1))]
+    assert buckets(snapshot_of(gpu_node("n1"), *kept), policy=HOLDS) == {(NOBODY, "fragmented"): 8}
+    started = [member("next", 3, node="n1"), hold("default/next", ("n1", 1))]
+    found = buckets(snapshot_of(gpu_node("n1"), *started), policy=HOLDS)
+    assert found == {("default/next", "productive"): 3, (NOBODY, "idle"): 5}
 
 
 def test_free_devices_of_a_node_that_is_unwell_are_broken_and_those_in_use_are_not() -> None:

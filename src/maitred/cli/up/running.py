@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from maitred.cli.garbage_collection import expect_much_to_stay
 from maitred.cli.manifest import NAMESPACE
 from maitred.cli.manifest import objects as installed
 from maitred.cli.up.answering import answering
@@ -33,7 +34,6 @@ from maitred.model.manifest import InputError
 from maitred.model.policy import Level, Policy, Topology
 from maitred.model.world import BLOCK, RACK, World
 from maitred.sandbox.access import Access, embedded, real
-from maitred.sandbox.apiserver.garbage_collection import expect_much_to_stay
 from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.controlplane.run import ControlPlane
 from maitred.sandbox.housekeeping.controllers import housekeeping

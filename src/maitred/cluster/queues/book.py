@@ -20,6 +20,7 @@ from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Codes, Ints, Mask, NodeView
 from maitred.cluster.queues.charges import Charges, Floats, named_claims
 from maitred.cluster.queues.claimed import ClaimCounter, DevicesByClaims, shared_needs
+from maitred.cluster.queues.entered import EnteredViews
 from maitred.cluster.queues.scavenging import Scavengers, scavengers_in
 from maitred.cluster.queues.tree import TOP, Bounds, QueueTree
 from maitred.cluster.snapshot import GroupView, Snapshot
@@ -269,11 +270,12 @@ class QueueBook:
 
     def may_use(self, queue: int, namespace: str) -> bool:
         """Whether groups of a namespace may use a queue, and all queues above it."""
+        if not self.tree.selectors[queue]:
+            return True
         known = self._may_use.get((queue, namespace))
         if known is None:
             labels = self.snapshot.namespace_labels(namespace)
-            selectors = (self.tree.queues[one].namespaces for one in self.tree.chain[queue])
-            known = all(one is None or matches(selector_of(one), labels) for one in selectors)
+            known = all(matches(selector, labels) for selector in self.tree.selectors[queue])
             self._may_use[queue, namespace] = known
         return known
 
@@ -427,6 +429,10 @@ class QueueBook:
             ]
         return self._not_lent[chain]
 
+    def is_beyond(self, queue: int, asked: Ints) -> bool:
+        """Whether some of so much, by kind, is of a kind of which a queue is guaranteed nothing."""
+        return any(map(asked.tolist().__getitem__, self._guarantees[queue][1]))
+
     def within_guarantee(self, queue: int, used: Ints) -> bool:
         """Whether so much, by kind, is no more than a queue is guaranteed."""
         of_kinds, (guarantees, unguaranteed) = used.tolist(), self._guarantees[queue]
@@ -497,25 +503,15 @@ def in_queues(snapshot: Snapshot, policy: Policy, scheduler: str | None) -> Snap
     """The same cluster with its book of queues; as it is, where the policy has none."""
     if not policy.queues:
         return snapshot if snapshot.book is None else replace(snapshot, book=None)
-    book = snapshot.book
-    if book is None or not book.is_about(snapshot, policy, scheduler):
-        book = QueueBook(snapshot, policy, scheduler)
-    number_of = book.account_of
+    last = snapshot.book
+    same = last is not None and last.is_about(snapshot, policy, scheduler)
+    book = last if last is not None and same else QueueBook(snapshot, policy, scheduler)
 
-    def entered(views: tuple[GroupView, ...]) -> tuple[GroupView, ...]:
-        accounts = list(map(number_of, views))
-        scavenge = [book.accounts[number].scavenges for number in accounts]
-        rows = list(zip(views, accounts, scavenge, strict=True))
-        if all((one.account, one.scavenges) == (number, free) for one, number, free in rows):
-            return views
-        return tuple([one.on_account(number, free) for one, number, free in rows])
+    def account_of(view: GroupView) -> tuple[int, bool]:
+        number = book.account_of(view)
+        return number, book.accounts[number].scavenges
 
-    return replace(
-        snapshot,
-        book=book,
-        groups=entered(snapshot.groups),
-        awaited=entered(snapshot.awaited),
-        hurt=entered(snapshot.hurt),
-        leaving=entered(snapshot.leaving),
-        away=entered(snapshot.away),
-    )
+    kept: EnteredViews = snapshot.nodes.derived_with(policy, "entered views", EnteredViews)
+    views = (snapshot.groups, snapshot.awaited, snapshot.hurt, snapshot.leaving, snapshot.away)
+    groups, awaited, hurt, leaving, away = kept.entered(account_of, views)
+    return replace(snapshot, book=book, groups=groups, awaited=awaited, hurt=hurt, leaving=leaving, away=away)

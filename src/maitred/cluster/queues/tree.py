@@ -6,8 +6,9 @@ from functools import cached_property
 
 from maitred.model.duration import milliseconds
 from maitred.model.quantity import amount
-from maitred.model.queues import DEFAULT_QUEUE, EVERY_MODEL, Queue, QueueLimit
+from maitred.model.queues import DEFAULT_QUEUE, EVERY_MODEL, PriorityRange, Queue, QueueLimit
 from maitred.model.runtime import RunTerms
+from maitred.model.selector import Selector, selector_of
 
 TOP = -1
 """What is above the queues that have no parent."""
@@ -59,6 +60,23 @@ class QueueTree:
     def has_budget(self) -> list[bool]:
         """Whether a budget pays for what each queue has: its own, or one above."""
         return [any(self.queues[one].budget is not None for one in chain) for chain in self.chain]
+
+    @cached_property
+    def selectors(self) -> list[list[Selector]]:
+        """Whose groups may use each queue, and those above it, where that is not everybody."""
+        said = [selector_of(queue.namespaces) for queue in self.queues]
+        return [[one for queue in chain if (one := said[queue]) is not None] for chain in self.chain]
+
+    @cached_property
+    def priorities(self) -> list[list[tuple[str, PriorityRange]]]:
+        """What each queue and those above say of the priorities of their groups, from the top down, by name;
+        those aside that say nothing."""
+        said = {place: one.priorities for place, one in enumerate(self.queues)}
+        silent = PriorityRange()
+        return [
+            [(self.queues[one].name, said[one]) for one in chain if said[one] != silent]
+            for chain in self.chain
+        ]
 
     def from_below(self) -> Iterator[int]:
         """Every queue after all that are below it."""

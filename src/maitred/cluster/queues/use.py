@@ -56,7 +56,7 @@ class Answers:
     def __init__(self) -> None:
         self.used = dict[tuple[int, int], tuple[int, int]]()
         self.within = dict[tuple[int, bytes], tuple[int, bool]]()
-        self.on_accounts = dict[tuple[int, Hashable], tuple[int, Any]]()
+        self.on_accounts = dict[Hashable, tuple[int, Any]]()
 
 
 class QueueUse(Account):
@@ -155,6 +155,7 @@ class QueueUse(Account):
         rows, costs = self.costs(entry.account, self.rates_of(entry.shape) @ of_models)
         self.committed[rows] += sign * costs
         for claim, rates in self.shared_rates_of(entry.shape):
+            self._changed_everywhere = self.changes + 1  # somebody else may pay for it
             rows, costs = self.costs(entry.account, rates[:, self.models[entry.rows[0]]])
             self.paid.change(claim, sign * int(entry.copies.sum()), rows, costs, self.committed)
 
@@ -323,14 +324,19 @@ class QueueUse(Account):
         return self.version_in(self.book.row(queue))
 
     def answered(self, account: int, key: Hashable, make: Callable[[], T]) -> T:
-        """What follows from what its queue uses, and those above; and others, where some do not lend."""
-        chain = self.book.tree.chain[self.book.accounts[account].queue]
-        version = self.version(TOP if self.book.not_lent(chain) else chain[0])
-        known = self._answers.on_accounts.get((account, key))
+        """What follows from what its queue uses, and those above; and others, where some do not lend. The key
+        names the account, or what asks for it does."""
+        version = self.version_for(account)
+        known = self._answers.on_accounts.get(key)
         if known is None or known[0] != version:
-            known = self._answers.on_accounts[account, key] = version, make()
+            known = self._answers.on_accounts[key] = version, make()
         found: T = known[1]
         return found
+
+    def version_for(self, account: int) -> int:
+        """Equal numbers mean that nothing has changed of what limits leave for an account."""
+        chain = self.book.tree.chain[self.book.accounts[account].queue]
+        return self.version(TOP if self.book.not_lent(chain) else chain[0])
 
     def of_queue(self, queue: int) -> Ints:
         return self.used_in(self.book.row(queue))
@@ -349,6 +355,8 @@ class QueueUse(Account):
         return self._within(queue, more, more.tobytes())
 
     def _within(self, queue: int, more: Ints, asked: bytes) -> bool:
+        if self.book.is_beyond(queue, more):
+            return False  # whatever it uses
         version, key = self.version(queue), (queue, asked)
         known = self._answers.within.get(key)
         if known is None or known[0] != version:

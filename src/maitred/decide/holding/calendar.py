@@ -9,8 +9,9 @@ wants a place for a while needs as much room as there is when it begins, and at 
 ends: `spared` takes away what is not there at one of them.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -68,10 +69,12 @@ class Moment:
     """Nodes of those who begin then."""
     shapes: set[int] = field(default_factory=set)
     """Of those who are planned to be there: what others do may matter to them."""
+    nodes: Rows = field(init=False)
+    """Their nodes, each once."""
 
-    @property
-    def nodes(self) -> Rows:
-        return np.unique(np.concatenate(self.rows))
+    def gather(self) -> None:
+        """Others begin then than did."""
+        self.nodes = np.unique(np.concatenate(self.rows))
 
     @property
     def as_it_is(self) -> HeldPlaces:
@@ -80,6 +83,20 @@ class Moment:
 
     def show(self, entry: Seated) -> None:
         self.shown[entry] = self.trial.seat(entry.shape, entry.rows, entry.copies, entry.account)
+
+    def hide(self, entry: Seated) -> None:
+        if entry in self.shown:
+            self.trial.let_go(self.shown.pop(entry))
+
+    def fork(self, snapshot: Snapshot) -> "Moment":
+        trial = self.trial.on(self.trial.nodes, snapshot)
+        own = dict(zip(self.trial.load.seated(), trial.load.seated(), strict=True))
+        shown = {entry: own[there] for entry, there in self.shown.items()}
+        other = Moment(
+            self.at, self.is_known, trial, shown, list(self.groups), list(self.rows), set(self.shapes)
+        )
+        other.gather()
+        return other
 
 
 class Calendar:
@@ -95,10 +112,24 @@ class Calendar:
         self.moments: list[Moment] = []
         """By time."""
 
+    @property
+    def at_once(self) -> int:
+        """When those begin who are planned for now: a moment later, so that whoever starts now is looked at
+        beside them."""
+        return self.now + 1
+
     @cached_property
     def ends(self) -> Ints:
         """Of the pods on nodes."""
         return enforced_ends(self.snapshot, self.now)
+
+    def fork(self, snapshot: Snapshot) -> "Calendar":
+        """A copy that goes its own way from here. The snapshot may have more shapes."""
+        other = Calendar(snapshot, self._meter, self.now, self._leaving.copy())
+        other.ends, other.openings = self.ends, self.openings
+        other._taken, other._planned = dict(self._taken), dict(self._planned)
+        other.moments = [moment.fork(snapshot) for moment in self.moments]
+        return other
 
     # -- who is there ----------------------------------------------------------------------------------
 
@@ -110,10 +141,23 @@ class Calendar:
 
     def leave(self, entry: Seated) -> None:
         """They do not have it after all."""
-        tenure = self._taken.pop(entry, None)
+        if self._taken.pop(entry, None) is not None:
+            for moment in self.moments:
+                moment.hide(entry)
+
+    def gone(self, pods: Rows) -> None:
+        """These have left, sooner than they had to."""
+        self._leaving[pods] = True
         for moment in self.moments:
-            if tenure is not None and tenure.holds(moment.at):
-                moment.trial.let_go(moment.shown.pop(entry))
+            early = pods[moment.trial.here[pods]]
+            if len(early):
+                moment.trial.evict(early)
+
+    def advance(self, now: int) -> None:
+        """It is later by now. Who was to begin by now, and has not, is still to begin."""
+        self.now = now
+        for moment in self.moments:
+            moment.at = max(moment.at, now + 1)
 
     def _show(self, entry: Seated, tenure: Tenure) -> None:
         for moment in self.moments:
@@ -140,19 +184,32 @@ class Calendar:
             for one in self.moments:
                 if tenure.holds(one.at):
                     one.shapes.add(entry.shape)
+        moment.gather()
+
+    def expect(self, entries: Iterable[Seated], tenure: Tenure) -> None:
+        """The same, where nobody is looked at beside them."""
+        self._planned.update(dict.fromkeys(entries, tenure))
+
+    def until(self, moment: int) -> "Calendar":
+        """Another one, without those who are planned to begin later."""
+        found = copy(self)
+        found._taken, found.moments = dict(self._taken), []
+        found._planned = {entry: tenure for entry, tenure in self._planned.items() if tenure.begin <= moment}
+        return found
 
     def unplan(self, group: str) -> None:
         """Of a group that has places planned: it has not."""
         for entry in [one for one, tenure in self._planned.items() if tenure.group == group]:
-            tenure = self._planned.pop(entry)
+            del self._planned[entry]
             for moment in self.moments:
-                if tenure.holds(moment.at):
-                    moment.trial.let_go(moment.shown.pop(entry))
+                moment.hide(entry)
                 if group in moment.groups:
                     moment.rows = [rows for rows in moment.rows if rows is not entry.rows]
         for moment in self.moments:
             moment.groups = [one for one in moment.groups if one != group]
         self.moments = [moment for moment in self.moments if moment.groups]
+        for moment in self.moments:
+            moment.gather()
 
     def _everyone(self, planned: bool = True) -> Iterator[tuple[Seated, Tenure]]:
         yield from self._taken.items()
@@ -216,17 +273,51 @@ class Calendar:
         """When others begin while somebody has a place."""
         return [one for one in self.moments if tenure.begin < one.at < tenure.end]
 
-    @contextmanager
-    def spared(self, trial: Trial, moments: Sequence[Moment]) -> Iterator[None]:
-        """What is needed for others at one of these moments is not there for as long as the block runs."""
-        if not moments:
-            yield
-            return
+    def kept(self, trial: Trial, moments: Sequence[Moment]) -> tuple[Rows, Ints]:
+        """What is free now, and needed for others at one of these moments; and where."""
         rows = np.unique(np.concatenate([one.nodes for one in moments]))
         left = np.min([one.trial.columns.free[:, rows] for one in moments], axis=0)
-        kept = np.maximum(trial.columns.free[:, rows] - left, 0)
-        trial.columns.set_aside(rows, kept)
+        return rows, np.maximum(trial.columns.free[:, rows] - left, 0)
+
+    @contextmanager
+    def without(self, groups: Set[str]) -> Iterator[None]:
+        """As if nothing were planned for these, for as long as the block runs."""
+        moments = self.moments
+        self.moments = [one for one in moments if not groups >= set(one.groups)]
+        theirs = [entry for entry, tenure in self._planned.items() if tenure.group in groups]
+        hidden = [(one, entry) for one in self.moments for entry in theirs if entry in one.shown]
+        for moment, entry in hidden:
+            moment.hide(entry)
         try:
             yield
+        finally:
+            for moment, entry in hidden:
+                moment.show(entry)
+            self.moments = moments
+
+    def held_first(self, tenure: Tenure) -> Ints | None:
+        """As a wish: places that others have later are used until then, so that who stays for longer can use
+        the rest."""
+        later = [moment for moment in self.moments if moment.at >= tenure.end]
+        if not later:
+            return None
+        wish = np.ones(len(self.snapshot.nodes.names), dtype=np.int64)
+        for moment in later:
+            wish[moment.nodes] = 0
+        for moment in self.within(tenure):
+            wish[moment.nodes] = 1
+        return wish
+
+    @contextmanager
+    def spared(self, trial: Trial, moments: Sequence[Moment]) -> Iterator[bool]:
+        """What is needed for others at one of these moments is not there for as long as the block runs. True
+        if anything is."""
+        if not moments:
+            yield False
+            return
+        rows, kept = self.kept(trial, moments)
+        trial.columns.set_aside(rows, kept)
+        try:
+            yield bool(kept.any())
         finally:
             trial.columns.set_aside(rows, -kept)

@@ -35,6 +35,7 @@ CLOSE_LOOKS = 64
 NO_RANK = Rank(0)
 TenureFrom = Callable[[int], Tenure]
 """How long a group has its places that starts at some moment."""
+FindSeats = Callable[[Trial, Ask, Tenure], Assignment | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,27 +58,32 @@ class Planner:
         self, trial: Trial, ask: Ask, tenure: Tenure, steps: Steps, among: Mask | None = None
     ) -> Assignment | None:
         """As `attempt` finds them on the cluster at the beginning of the tenure, for all of it."""
-        moments = self.calendar.within(tenure)
-        with self.calendar.spared(trial, moments):
+        return self.seats_beside(trial, ask, self.calendar.within(tenure), steps, among)[0]
+
+    def seats_beside(
+        self, trial: Trial, ask: Ask, moments: list[Moment], steps: Steps, among: Mask | None = None
+    ) -> tuple[Assignment | None, bool]:
+        """The same, and whether anything was not taken because others need it at one of these moments."""
+        with self.calendar.spared(trial, moments) as spared:
             found = attempt(trial, ask, self.context, steps, among=among)
         if not found or self._keeps(moments, ask, found):
-            return found
+            return found, spared
         beside = np.ones(len(trial.nodes.names), dtype=np.bool_) if among is None else among.copy()
         for moment in moments:
             beside[moment.nodes] = False
         found = attempt(trial, ask, self.context, steps, among=beside)
-        return found if found and self._keeps(moments, ask, found) else None
+        return found if found and self._keeps(moments, ask, found) else None, True
 
     def _keeps(self, moments: list[Moment], ask: Ask, found: Assignment) -> bool:
         """Whether these can be there at each of the moments, by all rules. Amounts were looked at before."""
         return all(
-            self._is_simple(moment, ask)
+            self.only_amounts_count(moment, ask)
             or fits(moment.trial, Hold("", ask, found, NO_RANK), found, self.context)
             for moment in moments
         )
 
-    def _is_simple(self, moment: Moment, ask: Ask) -> bool:
-        """Whether only amounts count between those who are planned and who else is there."""
+    def only_amounts_count(self, moment: Moment, ask: Ask) -> bool:
+        """Between those who are planned and who else is there."""
         trial = moment.trial
         if trial.queues is not None:
             return False
@@ -89,18 +95,25 @@ class Planner:
 
     # -- the earliest moment ---------------------------------------------------------------------------
 
-    def earliest(self, ask: Ask, tenure_from: TenureFrom, from_now: bool) -> PlannedPlace | None:
-        """None if that is not known. `from_now`: the group has not been looked at yet, and may begin now."""
+    def earliest(
+        self,
+        ask: Ask,
+        tenure_from: TenureFrom,
+        from_now: bool,
+        place_at: Callable[[int], PlannedPlace | None],
+    ) -> PlannedPlace | None:
+        """None if that is not known. `from_now`: the group has not been looked at yet, and may begin now.
+        `place_at`: its place at a moment."""
         ask, times = only_quorum(ask), self.calendar.changes().tolist()
         if from_now:
-            times.insert(0, self.calendar.now + 1)
+            times.insert(0, self.calendar.at_once)
         anywhere = self._open_to(ask, tenure_from)
         if not times or not self._fits_alone(anywhere, times[-1]):
             return None
         place = bisect_left(times, True, key=lambda moment: self._fits_alone(anywhere, moment))
         stride = 1
         while place < len(times):
-            found = self.place_at(ask, times[place], tenure_from)
+            found = place_at(times[place])
             if found is not None or not (self.calendar.moments or self.calendar.openings):
                 return found
             stride = stride if place < CLOSE_LOOKS else 2 * stride
@@ -121,13 +134,23 @@ class Planner:
         self, ask: Ask, moment: int, tenure_from: TenureFrom, among: Mask | None = None
     ) -> PlannedPlace | None:
         """Those places that become free last, if the group can begin then."""
+
+        def seats(trial: Trial, asked: Ask, tenure: Tenure) -> Assignment | None:
+            return self.seats(trial, asked, tenure, self.context.steps(), among)
+
+        return self.place_by(seats, ask, moment, tenure_from)
+
+    def place_by(
+        self, find: FindSeats, ask: Ask, moment: int, tenure_from: TenureFrom
+    ) -> PlannedPlace | None:
+        """The same, as somebody finds seats on the cluster of that moment."""
         ask, tenure = only_quorum(ask), tenure_from(moment)
         if tenure.end <= moment:
             return None
         ask = self._open_to(ask, tenure_from, tenure)
         trial = self.calendar.at(moment)
         trial.wish = self._late_first(moment)
-        found = self.seats(trial, ask, tenure, self.context.steps(), among)
+        found = find(trial, ask, tenure)
         trial.wish = None
         return PlannedPlace(tenure, quorum_of(ask, found)) if found else None
 
@@ -149,7 +172,7 @@ class Planner:
         """The places that are likely to be free first, if those end who may. `nodes`: where they were kept so
         far; they stay there if that will do."""
         times = np.unique(ends[ends < NEVER]).tolist()
-        tenure, ask = Tenure(self.calendar.now + 1, NEVER, group), only_quorum(ask)
+        tenure, ask = Tenure(self.calendar.at_once, NEVER, group), only_quorum(ask)
         if nodes is not None:
             found = self._once_gone(ask, tenure, ends < NEVER, nodes)
             if found is not None:

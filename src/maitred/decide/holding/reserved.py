@@ -125,10 +125,11 @@ class Reservations:
     # -- for whom --------------------------------------------------------------------------------------
 
     def is_for(self, said: Reservation, view: GroupView) -> bool:
+        return self.is_for_group(said, view.group.key, view.payer)
+
+    def is_for_group(self, said: Reservation, key: str, payer: Payer) -> bool:
         who = said.beneficiary
-        if who.group:
-            return view.group.key == who.group
-        return self._is_of(who, view.payer, namespace_of(view.group.key))
+        return key == who.group if who.group else self._is_of(who, payer, payer.namespace)
 
     def _is_of(self, who: Beneficiary, payer: Payer, namespace: str) -> bool:
         """Who names a queue that it may not use is not in it."""
@@ -249,14 +250,23 @@ class Reservations:
 
     def closed_to(self, view: GroupView, begin: int, end: int) -> frozenset[int]:
         """Nodes on which it may not start then, if it ends by then at the latest."""
+        return self.closed_to_group(view.group.key, view.payer, begin, end)
+
+    def closed_to_group(self, key: str, payer: Payer, begin: int, end: int) -> frozenset[int]:
         if not self.kept:
             return NOT_CLOSED
-        kept = (one for one in self.kept if one.is_in_the_way(begin, end) and not self.is_for(one.said, view))
-        return frozenset(row for one in kept for row in one.rows.tolist())
+        kept = (one for one in self.kept if one.is_in_the_way(begin, end))
+        others = (one for one in kept if not self.is_for_group(one.said, key, payer))
+        return frozenset(row for one in others for row in one.rows.tolist())
 
     def wish(self, view: GroupView) -> Ints | None:
         """Nodes that are kept for it now are taken before others; None if none are."""
-        now = [one for one in self.kept if one.spans[0][0] <= self.now and self.is_for(one.said, view)]
+        return self.wish_at(self.now, view.group.key, view.payer)
+
+    def wish_at(self, moment: int, key: str, payer: Payer) -> Ints | None:
+        """The same at a later moment."""
+        begun = (one for one in self.kept if any(begin <= moment < end for begin, end in one.spans))
+        now = [one for one in begun if self.is_for_group(one.said, key, payer)]
         if not now:
             return None
         wish = np.ones(len(self.snapshot.nodes.names), dtype=np.int64)

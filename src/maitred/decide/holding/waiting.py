@@ -30,6 +30,7 @@ from maitred.decide.attempt import attempt
 from maitred.decide.compile import acceptable
 from maitred.decide.context import Context
 from maitred.decide.holding.calendar import Calendar, HeldPlaces, Tenure
+from maitred.decide.holding.dealing import Dealer, DealtPlace
 from maitred.decide.holding.idle import IdleTally
 from maitred.decide.holding.planning import PlannedPlace, Planner, TenureFrom
 from maitred.decide.holding.reserved import Reservations
@@ -58,8 +59,7 @@ than so many times those that may have a hold."""
 @dataclass(frozen=True, slots=True)
 class PlannedGroup:
     view: GroupView
-    ask: Ask
-    place: PlannedPlace
+    kept: DealtPlace
     basis: Basis
     made: datetime
     promised: datetime | None
@@ -70,6 +70,10 @@ class PlannedGroup:
     @property
     def key(self) -> str:
         return self.view.group.key
+
+    @property
+    def place(self) -> PlannedPlace:
+        return self.kept.place
 
     @property
     def rows(self) -> Rows:
@@ -86,11 +90,14 @@ class WaitingHolds:
         self.reservations = Reservations(snapshot, context, self.calendar.now, lambda: self.calendar.ends)
         self.calendar.openings = self.reservations.openings
         self.planner = Planner(self.calendar, context)
+        self.dealer = Dealer(self.planner)
         self.planned: list[PlannedGroup] = []
         """In the order of their turns."""
         self._of_queue = Counter[int]()
-        self._standing = set[str]()
-        """Groups that have their places as before, until it is their turn."""
+        self._standing: dict[str, DealtPlace] = {}
+        """Of groups that have their places as before, until it is their turn."""
+        self._stood: dict[str, DealtPlace] = {}
+        """Where those were last who have had their turn."""
         self._looked_at = 0
         self._due: list[int] = []
         """When groups will have waited for so long that they may have a hold by age."""
@@ -121,22 +128,10 @@ class WaitingHolds:
             return found
         tenure = self.from_now(view)
         if trial.wish is None:
-            trial.wish = self._held_first(tenure)
-        found = self.planner.seats(trial, ask, tenure, steps)
+            trial.wish = self.calendar.held_first(tenure)
+        found = self.dealer.seats(trial, ask, tenure, steps)
         trial.wish = None
         return found
-
-    def _held_first(self, tenure: Tenure) -> Ints | None:
-        """Places that others have later are used until then: who stays for longer can use the rest only."""
-        later = [moment for moment in self.calendar.moments if moment.at >= tenure.end]
-        if not later:
-            return None
-        wish = np.ones(len(self.snapshot.nodes.names), dtype=np.int64)
-        for moment in later:
-            wish[moment.nodes] = 0
-        for moment in self.calendar.within(tenure):
-            wish[moment.nodes] = 1
-        return wish
 
     def in_the_way(self, view: GroupView) -> tuple[HeldPlaces, ...]:
         """Those whom the group could delay if it started now."""
@@ -155,9 +150,10 @@ class WaitingHolds:
         """How long it has its places if it starts then; who comes late to a group leaves with it."""
         key = view.group.key
         if view.running:
-            end = self._end_of_running.get(key, NEVER)
+            end = self.end_of_running.get(key, NEVER)
         else:
-            end = end_of_start(start, view.runtime, self._terms(view))
+            begun = self.calendar.now if start == self.calendar.at_once else start
+            end = end_of_start(begun, view.runtime, self._terms(view))
         return Tenure(start, end, key, self.reservations.closed_to(view, start, end))
 
     def _terms(self, view: GroupView) -> RunTerms:
@@ -165,7 +161,8 @@ class WaitingHolds:
         return NO_TERMS if book is None else book.run_terms(view.account)
 
     @cached_property
-    def _end_of_running(self) -> dict[str, int]:
+    def end_of_running(self) -> dict[str, int]:
+        """By when groups of which some run have ended for certain."""
         bound, seated = self.snapshot.bound, self.snapshot.seated
         last = np.zeros(len(seated), dtype=np.int64)
         grouped = bound.group >= 0
@@ -198,14 +195,16 @@ class WaitingHolds:
         """Until it is its turn, its equals may not take what it has."""
         place = self._as_before(self.remembered(view), ask, partial(self._tenure, view), is_due=True)
         if place is not None:
-            self.planner.keep(ask, place)
-            self._standing.add(view.group.key)
+            key, kept = view.group.key, DealtPlace(ask, partial(self._tenure, view), place)
+            self._standing[key] = kept
+            self.dealer.keep(key, kept)
 
     def reconsider(self, view: GroupView) -> None:
         """It is its turn."""
-        if view.group.key in self._standing:
-            self._standing.remove(view.group.key)
-            self.calendar.unplan(view.group.key)
+        key = view.group.key
+        if key in self._standing:
+            self._stood[key] = self._standing.pop(key)
+            self.dealer.give_up(key)
 
     def plan(self, trial: Trial, view: GroupView, ask: Ask, decided: bool = True) -> PlannedGroup | None:
         """A hold for a group that has no seats now; None if it has none. `decided`: it was looked whether it
@@ -213,23 +212,36 @@ class WaitingHolds:
         if not self._may_have_one(trial, view, ask):
             return None
         self._looked_at += 1
-        before, tenure_from = self.remembered(view), partial(self._tenure, view)
+        before, tenure_from = self.idle.freed(self.remembered(view)), partial(self._tenure, view)
         place = None if decided else self._as_before(before, ask, tenure_from)
         if place is None:
-            place = self.planner.earliest(ask, tenure_from, from_now=not decided)
-            if before is not None and before.begins is not None and decided:
-                known = in_ms(before.begins)
-                if place is None or place.tenure.begin > known:
-                    place = self._as_before(before, ask, tenure_from) or place
+            place = self._earliest(ask, tenure_from, before, decided)
         if place is None:
             place = self._by_age(view, ask, before)
         if place is None:
             return None
-        found = self._as_kept(view, ask, place, before)
+        found = self._as_kept(view, DealtPlace(ask, tenure_from, place), before)
         self.planned.append(found)
         self._of_queue[self._queue(view)] += 1
-        self.planner.keep(ask, place)
+        self.dealer.keep(found.key, found.kept)
         return found
+
+    def _earliest(
+        self, ask: Ask, tenure_from: TenureFrom, before: WaitingHold | None, decided: bool
+    ) -> PlannedPlace | None:
+        """Others are dealt other nodes for it only if it would begin sooner than it did."""
+        known = NEVER if before is None or before.begins is None else in_ms(before.begins)
+
+        def place_at(moment: int) -> PlannedPlace | None:
+            planner = self.dealer if moment < known else self.planner
+            return planner.place_at(ask, moment, tenure_from)
+
+        place = self.planner.earliest(ask, tenure_from, not decided, place_at)
+        if before is None or known == NEVER or not decided:
+            return place
+        if place is None or place.tenure.begin > known or self._is_elsewhere(place, before):
+            return self._as_before(before, ask, tenure_from) or place
+        return place
 
     def _by_age(self, view: GroupView, ask: Ask, before: WaitingHold | None) -> PlannedPlace | None:
         """Places that are no longer refilled, if the group has waited for so long."""
@@ -281,25 +293,36 @@ class WaitingHolds:
         """The place and the time that are remembered, if they will do. `is_due`: if that is now, too."""
         if before is None or before.begins is None:
             return None
-        nodes, begins, now = self._nodes_of(before), in_ms(before.begins), self.calendar.now
+        stood, begins, now = self._stood.get(before.group), in_ms(before.begins), self.calendar.now
+        nodes = self._nodes_of(before) if stood is None else self.dealer.nodes_of(stood)
         if nodes is None or (begins <= now and not is_due):
             return None
-        return self.planner.place_at(ask, max(begins, now + 1), tenure_from, nodes)
+        return self.planner.place_at(ask, max(begins, self.calendar.at_once), tenure_from, nodes)
 
-    def _as_kept(
-        self, view: GroupView, ask: Ask, place: PlannedPlace, before: WaitingHold | None
-    ) -> PlannedGroup:
+    def _is_elsewhere(self, place: PlannedPlace, before: WaitingHold) -> bool:
+        """Whether it is other places at the time that is remembered. Two groups that begin at one time could
+        change places for ever."""
+        same_time = before.begins is not None and place.tenure.begin == in_ms(before.begins)
+        return same_time and self._places(place) != before.nodes
+
+    def _places(self, place: PlannedPlace) -> tuple[tuple[str, int], ...]:
+        """How many members are planned on each node, as it is remembered."""
+        counts = Counter(self.snapshot.nodes.names[row] for _, row in place.seats)
+        return tuple(sorted(counts.items()))
+
+    def _as_kept(self, view: GroupView, kept: DealtPlace, before: WaitingHold | None) -> PlannedGroup:
+        place = kept.place
         if place.gone is not None:
             made = self.now if before is None or before.basis != "age" or before.over else before.made
-            return PlannedGroup(view, ask, place, "age", made, None, before=before)
+            return PlannedGroup(view, kept, "age", made, None, before=before)
         begins = at_second(place.tenure.begin / 1000)
         if before is None or before.promised is None or before.begins is None:
-            return PlannedGroup(view, ask, place, "limits", self.now, begins)
+            return PlannedGroup(view, kept, "limits", self.now, begins)
         if in_ms(before.begins) >= place.tenure.begin:
-            return PlannedGroup(view, ask, place, "limits", before.made, before.promised, before.moved)
-        cause = self._why_later(ask, before)
+            return PlannedGroup(view, kept, "limits", before.made, before.promised, before.moved)
+        cause = self._why_later(kept.ask, before)
         promised = max(begins, before.promised)
-        return PlannedGroup(view, ask, place, "limits", before.made, promised, cause)
+        return PlannedGroup(view, kept, "limits", before.made, promised, cause)
 
     def _why_later(self, ask: Ask, before: WaitingHold) -> Cause:
         """The place that is remembered will not do at the time that is remembered."""
@@ -325,7 +348,8 @@ class WaitingHolds:
     # -- what is remembered ----------------------------------------------------------------------------
 
     @cached_property
-    def _to_be_remembered(self) -> HoldMemory:
+    def known(self) -> HoldMemory:
+        """All holds, as they are remembered from now on."""
         kept, places = list[WaitingHold](), 0
         holds = [*map(self._to_remember, self.planned), *self._resting]
         for hold in holds[:MOST_HOLDS]:
@@ -335,8 +359,6 @@ class WaitingHolds:
         return HoldMemory(words_of(self.context.policy) if kept else "", tuple(kept))
 
     def _to_remember(self, one: PlannedGroup) -> WaitingHold:
-        names = self.snapshot.nodes.names
-        counts = Counter(names[row] for _, row in one.place.seats)
         tenure = one.place.tenure
         hold = WaitingHold(
             group=one.key,
@@ -345,10 +367,10 @@ class WaitingHolds:
             made=one.made,
             promised=None,
             begins=None,
-            nodes=tuple(sorted(counts.items())),
+            nodes=self._places(one.place),
         )
         if one.basis == "age":
-            return self.idle.told(hold, one.ask, one.place.seats, one.before)
+            return self.idle.told(hold, one.kept.ask, one.place.seats, one.before)
         return msgspec.structs.replace(
             hold,
             promised=one.promised,
@@ -360,7 +382,7 @@ class WaitingHolds:
     @cached_property
     def memory(self) -> HoldMemory | None:
         """What is to be remembered from now on; None if that is what was."""
-        found = self._to_be_remembered if self.are_on else NO_HOLDS
+        found = self.known if self.are_on else NO_HOLDS
         return None if found == self.snapshot.holds else found
 
     @property
@@ -369,8 +391,8 @@ class WaitingHolds:
         if not self.are_on:
             return None
         begins = (one.place.tenure.begin for one in self.planned if one.basis == "limits")
-        spent = map(self.idle.spent_at, self._to_be_remembered.holds)
-        return min((*begins, *self._due, *(one for one in spent if one is not None)), default=None)
+        over = map(self.idle.over_at, self.known.holds)
+        return min((*begins, *self._due, *(one for one in over if one is not None)), default=None)
 
 
 def words_of(policy: Policy) -> str:

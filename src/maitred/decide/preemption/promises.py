@@ -330,9 +330,14 @@ class Promises:
             return
         by_rank = preempts(self.context.policy)
         rights = QueueRights(use, self._standings(use.book), self.context.policy, by_rank)
-        for ask, amounts in narrowed(use, preemptor.ask, self.context.policy):
-            if rights.might_yield(preemptor.ask.account, amounts, rank, schedulers):
-                yield ask, rights.over(preemptor.ask.account, amounts, rank, schedulers)
+        account = preemptor.ask.account
+        for ask, amounts in narrowed(
+            use,
+            preemptor.ask,
+            self.context.policy,
+            lambda amounts: rights.might_yield(account, amounts, rank, schedulers),
+        ):
+            yield ask, rights.over(account, amounts, rank, schedulers)
 
     def _standings(self, book: QueueBook) -> Standings:
         if self._known_standings is None:

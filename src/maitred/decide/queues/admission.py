@@ -69,10 +69,14 @@ def is_limited(trial: Trial, ask: Ask, waiver: Waiver = FULL_RULES) -> bool:
 
 def choices(use: QueueUse, ask: Ask, policy: Policy) -> Iterator[ModelChoice]:
     """The models that the group may use now, the one that it should use first, first."""
-    for choice in models_for(use, ask, policy):
-        most = _admitted(use, ask, choice.model)
-        if most >= max(1, ask.need):
-            yield choice if most == len(ask.shapes) else choice._replace(ask=_first(ask, most))
+    for most, choice in use.answered(ask.account, ask.unnamed(), lambda: _found_choices(use, ask, policy)):
+        yield choice._replace(ask=ask if most == len(ask.shapes) else _first(ask, most))
+
+
+def _found_choices(use: QueueUse, ask: Ask, policy: Policy) -> list[tuple[int, ModelChoice]]:
+    """The same for all who ask for the same, with how many members are admitted."""
+    found = ((_admitted(use, ask, *wanted), wanted.choice) for wanted in _wanted(use, ask, policy))
+    return [(most, choice) for most, choice in found if most >= max(1, ask.need)]
 
 
 def within_limits(use: QueueUse, ask: Ask, found: Assignment) -> Assignment | None:
@@ -161,21 +165,47 @@ def as_scavenger(trial: Trial, ask: Ask, policy: Policy) -> tuple[Ask, Overspend
     return unpaid, first_overspend(use, ask.account, rates[0])
 
 
+def shares_claims(use: QueueUse, ask: Ask) -> bool:
+    """Whether what it would use depends on who has the claims already that its members may share."""
+    return any(map(use.shared_by, ask.distinct))
+
+
 def amounts_asked(use: QueueUse, ask: Ask, policy: Policy) -> list[Ints]:
     """What the least of it that counts would use of every kind, on devices of each model that it may use."""
-    need = max(1, ask.need)
-    return [_least_amounts(use, ask, choice.model, need) for choice in models_for(use, ask, policy)]
+    return [wanted.least for wanted in _wanted(use, ask, policy)]
 
 
-def narrowed(use: QueueUse, ask: Ask, policy: Policy) -> Iterator[tuple[Ask, Ints]]:
-    """The group on devices of one model after the other, and what it would use of them. Where no limit is in
-    the way, limits are left out: pods that leave cannot make them matter. Where it may be on any model they
-    stay, because they are known to hold only once seats are found."""
+class Wanted(NamedTuple):
+    """Devices of one model that a group may use, and what the least of it that counts would use of every kind
+    there."""
+
+    choice: ModelChoice
+    least: Ints
+
+
+def _wanted(use: QueueUse, ask: Ask, policy: Policy) -> list[Wanted]:
+    """The preferred first; of the group only what it asks for is in it."""
+
+    def found() -> list[Wanted]:
+        need = max(1, ask.need)
+        choices = models_for(use, ask, policy)
+        return [Wanted(choice, _least_amounts(use, ask, choice.model, need)) for choice in choices]
+
+    return found() if shares_claims(use, ask) else use.derived(ask.unnamed(), found)
+
+
+def narrowed(
+    use: QueueUse, ask: Ask, policy: Policy, worthwhile: Callable[[Ints], bool] = lambda amounts: True
+) -> Iterator[tuple[Ask, Ints]]:
+    """The group on devices of one model after the other, and what it would use of them, if that much is
+    `worthwhile`. Where no limit is in the way, limits are left out: pods that leave cannot make them matter.
+    Where it may be on any model they stay, because they are known to hold only once seats are found."""
     need = max(1, ask.need)
-    for choice in models_for(use, ask, policy):
+    for choice, amounts in _wanted(use, ask, policy):
+        if not worthwhile(amounts):
+            continue
         if first_overspend(use, ask.account, least_rates(use, ask, choice.model, need)) is not None:
             continue  # who leaves for it frees no money
-        amounts = _least_amounts(use, ask, choice.model, need)
         free = choice.model is not None and first_excess(use, ask, amounts) is None
         account, closed = NO_ACCOUNT if free else ask.account, ask.closed
         if choice.nodes is not None:
@@ -263,13 +293,18 @@ def _preferred(use: QueueUse, ask: Ask, there: tuple[int, ...]) -> list[int]:
 # -- how many members ----------------------------------------------------------------------------------
 
 
-def _admitted(use: QueueUse, ask: Ask, model: int | None) -> int:
+def _admitted(use: QueueUse, ask: Ask, choice: ModelChoice, least: Ints) -> int:
     """How many of its members are admitted on devices of a model; as many as there may be, where it is not
     known yet which members they would be; 0 where those are too few."""
-    everyone, need = len(ask.shapes), max(1, ask.need)
+    everyone, need, model = len(ask.shapes), max(1, ask.need), choice.model
+
+    def excess_of(count: int) -> Excess | Overspend | None:
+        amounts = least if count == need else _least_amounts(use, ask, model, count)
+        return _excess_with(use, ask, model, count, amounts)
+
     if len(ask.distinct) > 1 or ask.intricate:
-        return everyone if _excess_of(use, ask, model, need) is None else 0
-    return _largest(everyone, need, lambda count: _excess_of(use, ask, model, count))
+        return everyone if excess_of(need) is None else 0
+    return _largest(everyone, need, excess_of)
 
 
 def _largest(most: int, least: int, excess_of: Callable[[int], Excess | Overspend | None]) -> int:
@@ -294,14 +329,21 @@ def _first(ask: Ask, count: int) -> Ask:
 
 def _excess_of(use: QueueUse, ask: Ask, model: int | None, count: int) -> Excess | Overspend | None:
     """The first limit or budget that is exceeded with so many members, whichever they are."""
-    excess = first_excess(use, ask, _least_amounts(use, ask, model, count), model is not None)
+    return _excess_with(use, ask, model, count, _least_amounts(use, ask, model, count))
+
+
+def _excess_with(
+    use: QueueUse, ask: Ask, model: int | None, count: int, amounts: Ints
+) -> Excess | Overspend | None:
+    """The same, if these use so much."""
+    excess = first_excess(use, ask, amounts, model is not None)
     return excess or first_overspend(use, ask.account, least_rates(use, ask, model, count))
 
 
 def _least_amounts(use: QueueUse, ask: Ask, model: int | None, count: int) -> Ints:
     """What so many members use at least of every kind. Where they may be on any model it counts as if their
     nodes said none: for limits that speak of all models."""
-    if any(map(use.shared_by, ask.distinct)):
+    if shares_claims(use, ask):
         return _amounts_of_least(use, ask, model, count)
     shapes = ask.shapes if len(ask.distinct) > 1 else ask.distinct
     key = ("least", shapes, model, min(count, len(ask.shapes)))
@@ -353,7 +395,7 @@ def first_excess(use: QueueUse, ask: Ask, amounts: Ints, on_models: bool = True)
     override lifts it past the first two. What others do not lend is theirs."""
     return use.answered(
         ask.account,
-        (ask.lifted, on_models, amounts.tobytes()),
+        (ask.account, ask.lifted, on_models, amounts.tobytes()),
         lambda: next(_excesses(use, ask, amounts, on_models), None),
     )
 

@@ -21,7 +21,8 @@ def queue_problems(view: GroupView, snapshot: Snapshot, rank: Rank) -> Iterator[
     if view.payer.problem:
         yield view.payer.problem
         return
-    name, queue = named_queue(view.payer, snapshot.namespaces), book.queue_of(view.payer)
+    name = named_queue(view.payer, snapshot.namespaces)
+    queue = book.tree.number.get(name, NO_QUEUE)
     if queue == NO_QUEUE:
         yield f"there is no queue {name}; {_nearest(book, name, view.payer.namespace)}"
     elif not book.tree.is_leaf(queue):
@@ -35,8 +36,7 @@ def queue_problems(view: GroupView, snapshot: Snapshot, rank: Rank) -> Iterator[
 
 
 def _priority_problems(book: QueueBook, queue: int, rank: Rank) -> Iterator[str]:
-    for one in book.tree.chain[queue]:
-        name, allowed = book.tree.queues[one].name, book.tree.queues[one].priorities
+    for name, allowed in book.tree.priorities[queue]:
         if allowed.most is not None and rank.priority > allowed.most:
             yield f"its priority is {rank.priority}, and queue {name} allows {allowed.most} at most"
         if allowed.least is not None and rank.priority < allowed.least:

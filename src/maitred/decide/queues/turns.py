@@ -6,9 +6,10 @@ to leave for the other: whoever goes first there would not have to leave again.
 """
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.nodes import Ints
@@ -16,8 +17,8 @@ from maitred.cluster.queues.tree import TOP
 from maitred.cluster.queues.use import QueueUse
 from maitred.cluster.trial import Trial
 from maitred.decide.agenda import QueueBranch, Turn
-from maitred.decide.ask import Ask
-from maitred.decide.queues.admission import amounts_asked
+from maitred.decide.ask import AnyAsk, Ask
+from maitred.decide.queues.admission import amounts_asked, shares_claims
 from maitred.decide.queues.past_use import PastUse
 from maitred.model.policy import Policy, order_rules
 
@@ -25,35 +26,44 @@ OUTSIDE = QueueBranch(-1, False, 0.0)
 """What is in no queue, beside the queues at the top."""
 
 
+Key = tuple[Any, ...]
+"""A turn as it compares with those of other queues at a level: as `Turn.at`, in parts that are made once."""
+
+
 @dataclass(eq=False, slots=True)
+class Asked:
+    """What is asked for on an account, as far as it matters for the order of queues: many who wait in one
+    queue ask for the same."""
+
+    account: int
+    amounts: Sequence[Ints] = ()
+    """What it would use on devices of each model."""
+    version: int = -1
+    """At which version of the queue at the top of the branch it was worked out how that stands."""
+    branches: tuple[QueueBranch, ...] = ()
+
+
 class Waiter:
     """Somebody whose turn is to come, as queues stand by now."""
 
-    turn: Turn
-    account: int
-    amounts: list[Ints]
-    """What it would use on devices of each model."""
-    version: int = -1
-    """At which version of the queue at the top of its branch its turn is known: as long as that is the same,
-    nothing here has changed."""
-    asked: bytes = b""
-    """The amounts, to compare them."""
-    _at: dict[int, Turn] = field(default_factory=dict)
+    __slots__ = ("_after", "_between", "asked", "branches", "turn", "version")
 
-    def __post_init__(self) -> None:
-        self.asked = b"".join([one.tobytes() for one in self.amounts])
+    def __init__(self, turn: Turn, asked: Asked) -> None:
+        self.turn, self.asked = turn, asked
+        self.version = -1
+        """At which version of the queue at the top of its branch it is known how it stands: as long as that
+        is the same, nothing here has changed."""
+        self.branches: tuple[QueueBranch, ...] = ()
+        self._between, self._after = turn.around_share
 
-    def stands(self, branches: tuple[QueueBranch, ...]) -> None:
-        if branches != self.turn.branches:
-            self.turn = self.turn.standing(branches)
-            self._at.clear()
+    def at(self, level: int) -> Key:
+        _, borrows, share = self.branches[level]
+        unpaid = self.turn.scavenges
+        return unpaid, borrows and not unpaid, self._between, share, self._after
 
-    def at(self, level: int) -> Turn:
-        """Its turn as it compares with those of other queues at a level."""
-        found = self._at.get(level)
-        if found is None:
-            found = self._at[level] = self.turn.at(level)
-        return found
+    @property
+    def turn_now(self) -> Turn:
+        return self.turn if self.turn.branches == self.branches else self.turn.standing(self.branches)
 
 
 @dataclass(eq=False)
@@ -65,8 +75,9 @@ class WaitingQueue:
     """The queue at the top of its branch: what that uses changes with all that its turns go by."""
     turns: list[Turn] = field(default_factory=list)
     below: dict[int, "WaitingQueue"] = field(default_factory=dict)
-    firsts: list[tuple[Turn, int, int]] = field(default_factory=list)
-    """The first turn of each queue below as it was looked at last, the number of the queue, its version."""
+    firsts: list[tuple[Key, int, int, int]] = field(default_factory=list)
+    """The first turn of each queue below as it was looked at last, the number of the queue, its version, and
+    at which version of its branch it was looked at."""
     changed: set[int] = field(default_factory=set)
     """Queues below that have another first turn by now."""
     version: int = 0
@@ -105,7 +116,7 @@ class QueueAgenda:
             return None
         heapq.heappop(path[-1].turns)
         self._changed_on(path)
-        return first.turn
+        return first.turn_now
 
     def _enter(self, turn: Turn, use: QueueUse) -> None:
         place, path, chain = self._top, list[WaitingQueue](), self._branches.enter(turn, use)
@@ -138,25 +149,34 @@ class QueueAgenda:
             self._look_at(place, queue, level, use, version)
         place.changed.clear()
         while place.firsts:
-            known, queue, looked = place.firsts[0]
+            known, queue, looked, seen = place.firsts[0]
             below = place.below[queue]
             if looked != below.version:
                 heapq.heappop(place.firsts)
                 continue
-            path, first = self._first(below, level + 1, use, self._within(place, below, use, version))
+            within = self._within(place, below, use, version)
+            path, first = self._first(below, level + 1, use, within)
             assert first is not None, "a queue in which nobody waits is not looked at"
+            if seen == within:
+                return [below, *path], first
             now = first.at(level)
             if now <= known or len(place.firsts) == 1 or now <= min(place.firsts[1:3])[0]:
                 return [below, *path], first
-            heapq.heapreplace(place.firsts, (now, queue, looked))
+            heapq.heapreplace(place.firsts, (now, queue, looked, within))
         return [], None
 
     def _look_at(self, place: WaitingQueue, queue: int, level: int, use: QueueUse, version: int) -> None:
         below = place.below[queue]
         below.version += 1
-        _, first = self._first(below, level + 1, use, self._within(place, below, use, version))
-        if first is not None:
-            heapq.heappush(place.firsts, (first.at(level), queue, below.version))
+        within, firsts = self._within(place, below, use, version), place.firsts
+        _, first = self._first(below, level + 1, use, within)
+        if first is None:
+            return
+        entry = (first.at(level), queue, below.version, within)
+        if firsts and firsts[0][1] == queue:
+            heapq.heapreplace(firsts, entry)  # what was known of it is no more true
+        else:
+            heapq.heappush(firsts, entry)
 
     def _within(self, place: WaitingQueue, below: WaitingQueue, use: QueueUse, version: int) -> int:
         """The version of the branch that leads from a queue to one below it."""
@@ -172,32 +192,37 @@ class BranchTable:
         """By number and part."""
         self._shares = dict[int, tuple[int, float]]()
         """By queue, and at which version of it."""
-        self._known = dict[tuple[int, bytes], tuple[int, tuple[QueueBranch, ...]]]()
-        """By account and what is asked, and at which version of the queue at the top."""
+        self._asked = dict[AnyAsk, Asked]()
 
     def enter(self, turn: Turn, use: QueueUse) -> tuple[int, ...]:
         """Somebody, with what is asked for now. Returns the queue and those above, from the top down."""
-        account, amounts = asked(use, self._ask_of(turn), self._policy)
-        chain = _chain(account, use)
-        self._waiters[turn.number, turn.part] = Waiter(turn, account, amounts)
-        return chain
+        known = self._asked_for(use, self._ask_of(turn))
+        self._waiters[turn.number, turn.part] = Waiter(turn, known)
+        return _chain(known.account, use)
+
+    def _asked_for(self, use: QueueUse, ask: Ask | None) -> Asked:
+        if ask is None or not ask.shapes:
+            return asked(use, ask, self._policy)
+        key = ask.unnamed()
+        known = self._asked.get(key)
+        if known is None:
+            known = asked(use, ask, self._policy)
+            if not shares_claims(use, ask):
+                self._asked[key] = known
+        return known
 
     def of(self, turn: Turn, use: QueueUse, version: int) -> Waiter:
         """`version` is that of the queue at the top of its branch."""
         waiter = self._waiters[turn.number, turn.part]
         if waiter.version != version:
             waiter.version = version
-            waiter.stands(self._branches_of(use, waiter, version))
+            waiter.branches = self._branches_of(use, waiter.asked, version)
         return waiter
 
-    def _branches_of(self, use: QueueUse, waiter: Waiter, version: int) -> tuple[QueueBranch, ...]:
-        """Many who wait in one queue ask for the same."""
-        key = waiter.account, waiter.asked
-        known = self._known.get(key)
-        if known is None or known[0] != version:
-            found = branches_of(use, waiter.account, waiter.amounts, self._share_of(use))
-            known = self._known[key] = version, found
-        return known[1]
+    def _branches_of(self, use: QueueUse, asked: Asked, version: int) -> tuple[QueueBranch, ...]:
+        if asked.version != version:
+            asked.version, asked.branches = version, branches_of(use, asked, self._share_of(use))
+        return asked.branches
 
     def _share_of(self, use: QueueUse) -> Callable[[int], float]:
         if "fair-share" not in order_rules(self._policy.order):
@@ -226,20 +251,19 @@ def no_share(queue: int) -> float:
     return 0.0
 
 
-def asked(use: QueueUse, ask: Ask | None, policy: Policy) -> tuple[int, list[Ints]]:
-    """The account of a group, and what it would use on devices of each model."""
-    if ask is None or ask.account == NO_ACCOUNT or not ask.shapes:
-        return NO_ACCOUNT if ask is None else ask.account, []
-    return ask.account, amounts_asked(use, ask, policy)
+def asked(use: QueueUse, ask: Ask | None, policy: Policy) -> Asked:
+    """Of a group; None for somebody in no queue."""
+    if ask is None or ask.account == NO_ACCOUNT:
+        return Asked(NO_ACCOUNT)
+    return Asked(ask.account, amounts_asked(use, ask, policy) if ask.shapes else ())
 
 
-def branches_of(
-    use: QueueUse, account: int, amounts: list[Ints], share_of: Callable[[int], float]
-) -> tuple[QueueBranch, ...]:
+def branches_of(use: QueueUse, asked: Asked, share_of: Callable[[int], float]) -> tuple[QueueBranch, ...]:
     """Its queue and those above, from the top down: on devices of the model with which they are least beyond
     their guarantees."""
+    account = asked.account
     if account == NO_ACCOUNT:
         return (OUTSIDE,)
     chain = use.book.tree.chain[use.book.accounts[account].queue]
-    borrows = min((use.borrows(account, more) for more in amounts), default=(False,) * len(chain))
+    borrows = min((use.borrows(account, more) for more in asked.amounts), default=(False,) * len(chain))
     return tuple([QueueBranch(queue, b, share_of(queue)) for queue, b in zip(chain, borrows, strict=True)])

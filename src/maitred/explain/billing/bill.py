@@ -140,7 +140,7 @@ def queue_bills(usage: Usage) -> Iterator[BillQueue]:
     for use in usage.uses:
         if (queue := use.labels.get(QUEUE, "")) and use.namespace:
             kind = "borrowed" if BORROWED in use.labels else "entitled"
-            kind = "reserved" if use.bucket == "reserved" else kind
+            kind = "reserved" if use.bucket in ("reserved", "held") else kind
             kinds.setdefault(queue, Counter())[kind] += use.device_milliseconds
     for queue, amount in usage.lent.items():
         kinds.setdefault(queue, Counter())["lent"] += amount

@@ -1,12 +1,14 @@
 """Where the devices of a cluster are at one moment: each in exactly one bucket, held by someone or by nobody.
 
-The buckets are those of the simulator, and one more for devices that are unwell on nodes that are not. All is
-worked out over columns of nodes and pods, so that it may be done whenever something has changed.
+The buckets are those of the simulator, one more for devices that are unwell on nodes that are not, and one
+for those that stand idle on the places of holds, as these were remembered last. All is worked out over
+columns of nodes and pods, so that it may be done whenever something has changed.
 """
 
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -26,7 +28,7 @@ from maitred.model.policy import Policy, health_taints, is_device_driver
 from maitred.model.reservations import BEGUN, ReservedNodes
 from maitred.simulate.results import Bucket
 
-UseBucket = Literal[Bucket, "unwell"]
+UseBucket = Literal[Bucket, "held", "unwell"]
 USE_BUCKETS: tuple[UseBucket, ...] = get_args(UseBucket)
 
 NOBODY = ""
@@ -126,6 +128,7 @@ class _Count:
         self._reserve(free)
         self._keep(free, rooms)
         self._keep_whole(free, reserved)
+        self._hold_for_later(free)
         in_vain = self._in_vain(free, hopeless)
         self._add("fragmented", np.where(in_vain, free, 0))
         self._add("idle", np.where(in_vain, 0, free))
@@ -265,6 +268,30 @@ class _Count:
                 free[:, rows] = 0
             for resource, model, count in self._summed(here):
                 self._devices[Key(holder_of(one), resource, model, "reserved")] += count
+
+    def _hold_for_later(self, free: Ints) -> None:
+        """And what stands idle on the places of holds, for those members that are planned there."""
+        if not self._policy.holds.depth:
+            return
+        waiting = {view.group.key: view for view in self._snapshot.groups if view.missing}
+        for hold in self._snapshot.holds.holds:
+            view = waiting.get(hold.group)
+            if view is None or view.source != hold.source:
+                continue
+            members = iter(self._needs(view).tolist())
+            for node, count in hold.nodes:
+                self._hold_on(free, hold.group, node, list(islice(members, count)))
+
+    def _hold_on(self, free: Ints, group: str, node: str, members: Sequence[int]) -> None:
+        row = self._nodes.rows.get(node)
+        if row is None:
+            return
+        held = np.minimum(self._asked[:, members].sum(axis=1), free[:, row])
+        free[:, row] -= held
+        model = self._models[self._model_of[row]]
+        for resource, count in zip(self._resources, held.tolist(), strict=True):
+            if count:
+                self._devices[Key(group, resource, model, "held")] += count
 
     def _needs(self, view: GroupView) -> Codes:
         """Of its members that wait."""

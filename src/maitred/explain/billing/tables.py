@@ -18,7 +18,7 @@ KINDS: dict[str, tuple[UseBucket, ...]] = {
     "PRODUCTIVE": ("productive",),
     "STARTING": ("starting", "leaving"),
     "WASTED": ("incomplete", "lostToEviction", "lostToFailure"),
-    "FREE": ("reserved", "fragmented", "idle"),
+    "FREE": ("reserved", "held", "fragmented", "idle"),
     "BROKEN": ("broken", "unwell"),
 }
 """Columns of the table of rows: all buckets, some of them together."""
@@ -26,6 +26,7 @@ SIMULATED: tuple[UseBucket, ...] = ("stalled", "spare")
 """Only simulations tell these apart: in a bill they are part of other buckets."""
 NAMES: tuple[tuple[UseBucket, str], ...] = (
     *((bucket, name) for bucket, name in BUCKET_NAMES.items() if bucket not in SIMULATED),
+    ("held", "idle for holds"),
     ("unwell", "unwell devices"),
 )
 LIFTED = ("LIFTED", "FROM", "UNTIL", "BY", "EVICTED", "LOST", "REASON")

@@ -215,6 +215,8 @@ IdleReason = Literal[
     "NotRegistered",
     "DeviceTainted",
     "Tainted",
+    "Reserved",
+    "Held",
     "Stranded",
     "Quota",
     "Budget",
@@ -226,11 +228,14 @@ IdleReason = Literal[
 class IdlePart(Record, frozen=True):
     reason: IdleReason
     detail: str
-    """The taint, the resource that the nodes are out of, or the queue whose limit or budget it
-    is; empty for several queues, and where no single limit is in the way."""
+    """The taint, the resource that nodes are out of, the queue whose limit or budget it is, the group that
+    has a hold, or for whom they are reserved; empty for several queues or groups, and where no single limit
+    is in the way."""
     devices: int
     nodes: int
     cost_per_hour: float | None
+    until: str | None = None
+    """When the hold begins, or the reservation ends; null where nobody knows."""
 
 
 class Idle(Record, frozen=True):

@@ -8,6 +8,8 @@
 - DeviceTainted: of devices that claims are for, those that are tainted themselves;
 - Tainted: nobody who waits for such devices tolerates a taint of the node. Where nobody waits, those count
   who have some;
+- Reserved: a reservation has begun, and nobody for whom it is has taken them yet;
+- Held: a group that waits has a hold on them;
 - Stranded: the node has too little of something else for any pod that asks for such devices;
 - Quota, Budget: a limit, or a budget, of their queue is what keeps groups waiting that could use such a
   device on that node: as many as these ask for;
@@ -24,6 +26,8 @@ import numpy as np
 
 from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.selection import REPELLING, required_nodes, tainted_nodes, tolerated_nodes
+from maitred.decide.holding.waiting import PlannedGroup
+from maitred.decide.holding.words import said
 from maitred.explain.capacity.document import Idle, IdlePart, IdleReason
 from maitred.explain.capacity.survey import CORE, Survey
 from maitred.explain.remedies.rehearsal import RankedGroup
@@ -34,7 +38,7 @@ from maitred.model.pod import Toleration
 from maitred.model.policy import health_taints, price_of
 from maitred.model.quantity import CPU, PODS
 from maitred.model.unwell import Cause
-from maitred.model.words import counted
+from maitred.model.words import counted, moment
 
 MOST_MODELS = 12
 MOST_DETAILS = 4
@@ -53,6 +57,7 @@ class IdleCount:
     reason: IdleReason
     detail: str
     amounts: Ints
+    until: str | None = None
 
 
 def uncounted(survey: Survey) -> Iterator[str]:
@@ -103,7 +108,8 @@ def shown_parts(parts: Sequence[IdleCount], inside: Mask, price: float | None) -
         total = int(amounts.sum())
         if total:
             cost = None if price is None else round(total * price, 2)
-            yield IdlePart(part.reason, part.detail, total, int(np.count_nonzero(amounts)), cost)
+            nodes = int(np.count_nonzero(amounts))
+            yield IdlePart(part.reason, part.detail, total, nodes, cost, part.until)
 
 
 class Sorting(ABC):
@@ -124,6 +130,8 @@ class Sorting(ABC):
         yield from self._closed()
         yield from self._unwell()
         yield from self._tainted()
+        yield from self._reserved()
+        yield from self._planned()
         yield from self._stranded()
         yield from self._held()
         yield self._take("Fragmented", "", self._accepted_by(self._for_room))
@@ -146,6 +154,10 @@ class Sorting(ABC):
         """How many such devices the members ask for that a group lacks for its quorum."""
 
     @abstractmethod
+    def _each_of(self, plan: PlannedGroup, shape: int) -> int:
+        """How many such devices a member of this shape asks for of a group that has a hold."""
+
+    @abstractmethod
     def _using_numbers(self) -> set[int]:
         """The needs of those who have some, or are about to."""
 
@@ -154,11 +166,35 @@ class Sorting(ABC):
         """Of pods that ask for such devices, where nobody does."""
         return ()
 
-    def _take(self, reason: IdleReason, detail: str, what: "Mask | Ints") -> IdleCount:
+    def _take(
+        self, reason: IdleReason, detail: str, what: "Mask | Ints", until: str | None = None
+    ) -> IdleCount:
         """All that is left on some nodes, or at most so much on each."""
         taken = np.where(what, self._left, 0) if what.dtype == np.bool_ else np.minimum(self._left, what)
         self._left = self._left - taken
-        return IdleCount(reason, detail, taken)
+        return IdleCount(reason, detail, taken, until)
+
+    # -- what is kept for somebody ---------------------------------------------------------------------
+
+    def _reserved(self) -> Iterator[IdleCount]:
+        """By reservations that have begun."""
+        for one in self.survey.reserved:
+            mask = np.zeros(len(self._left), dtype=np.bool_)
+            mask[one.rows] = True
+            yield self._take("Reserved", str(one.said.beneficiary), mask, moment(one.span[1] // 1000))
+
+    def _planned(self) -> Iterator[IdleCount]:
+        """What groups that have holds are to have there; the first of them by name."""
+        told = 0
+        for plan in self.survey.planned:
+            amounts = np.zeros_like(self._left)
+            for member, row in plan.place.seats:
+                amounts[row] += self._each_of(plan, plan.kept.ask.shapes[member])
+            if not np.minimum(amounts, self._left).any():
+                continue
+            told += 1
+            key, begins = (plan.key, begin_of(plan)) if told <= MOST_DETAILS else ("", None)
+            yield self._take("Held", key, amounts, begins)
 
     # -- nodes that nobody can be seated on ------------------------------------------------------------
 
@@ -267,6 +303,10 @@ class Sorting(ABC):
         return set()
 
 
+def begin_of(plan: PlannedGroup) -> str | None:
+    return None if plan.basis == "age" else said(plan.place.tenure.begin)
+
+
 class PluginSorting(Sorting):
     """Of a resource of the nodes."""
 
@@ -300,6 +340,10 @@ class PluginSorting(Sorting):
         shapes = (self.snapshot.shapes[shape].needs for shape in ranked.view.shapes.tolist())
         each = sorted(dict(self.snapshot.needs[number].requests).get(self.resource, 0) for number in shapes)
         return sum(each[: ranked.view.missing])
+
+    def _each_of(self, plan: PlannedGroup, shape: int) -> int:
+        requests = self.snapshot.needs[self.snapshot.shapes[shape].needs].requests
+        return dict(requests).get(self.resource, 0)
 
     def _using_numbers(self) -> set[int]:
         starting = {self.snapshot.shapes[s].needs for v in self.snapshot.groups for s in v.shapes.tolist()}

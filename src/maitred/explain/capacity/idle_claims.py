@@ -16,6 +16,7 @@ from maitred.cluster.devices.pools import DeviceId, PoolId
 from maitred.cluster.devices.requests import program_of, suiting
 from maitred.cluster.nodes import Ints, NodeView
 from maitred.cluster.supply.devices import DeviceSupply, Granted
+from maitred.decide.holding.waiting import PlannedGroup
 from maitred.decide.shares.placing import device_worth
 from maitred.explain.capacity.document import Idle, IdlePart, IdleReason
 from maitred.explain.capacity.idle import IdleCount, Sorting, idle_by_model, shown_parts, uncounted
@@ -125,6 +126,12 @@ class ClaimSorting(Sorting):
 
     def _asked_by(self, ranked: RankedGroup) -> int:
         return self.survey.counted_of(ranked) if self._numbers_of([ranked]) else 0
+
+    def _each_of(self, plan: PlannedGroup, shape: int) -> int:
+        """A like part of what the group asks for in all."""
+        ranked = next((one for one in self.survey.waiting if one.view.group.key == plan.key), None)
+        asks = any(map(self._asks, self.snapshot.shapes[shape].devices))
+        return self.survey.counted_of(ranked) // plan.kept.ask.need if ranked is not None and asks else 0
 
     def _asks(self, need: ClaimNeed) -> bool:
         return bool(need.spec) and self.kind in self.claimed.kinds_of(need.spec)

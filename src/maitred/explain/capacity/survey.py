@@ -20,6 +20,8 @@ from maitred.decide.agenda import Turn, goes_by_priority
 from maitred.decide.ask import Ask, ask_of
 from maitred.decide.compile import managed_nodes
 from maitred.decide.context import Context
+from maitred.decide.holding.reserved import KeptReservation
+from maitred.decide.holding.waiting import PlannedGroup
 from maitred.decide.preemption.evictable import NOT_KNOWN, EvictablePods
 from maitred.explain.remedies.attempt_budget import AttemptBudget
 from maitred.explain.remedies.rehearsal import (
@@ -96,6 +98,17 @@ class Survey:
     def kept_back_groups(self) -> list[RankedGroup]:
         held = self.kept_back
         return [ranked for ranked in self.waiting if held and self.rehearsal.kin(ranked) in held]
+
+    @cached_property
+    def planned(self) -> list[PlannedGroup]:
+        """Groups that have holds, in the order of their turns."""
+        return self.situation.cycle().holds.planned
+
+    @cached_property
+    def reserved(self) -> list[KeptReservation]:
+        """Reservations that have begun, and that others may not use."""
+        kept = self.situation.cycle().holds.reservations.kept
+        return [one for one in kept if one.span[0] <= self.now]
 
     @property
     def context(self) -> Context:

@@ -42,6 +42,8 @@ REASONS: dict[IdleReason, str] = {
     "NotRegistered": "the device plugin is not registered: labels of the nodes tell of them",
     "DeviceTainted": "the devices are tainted: {}",
     "Tainted": "no pod that could use them tolerates {}",
+    "Reserved": "reserved for {}",
+    "Held": "held for {}",
     "Stranded": "the nodes have too little {} left for any pod that asks for these devices",
     "Quota": "the limits of {} keep back the groups that want them",
     "Budget": "the budget of {} cannot pay for the groups that want them",
@@ -388,6 +390,9 @@ def _idle_row(capacity: Capacity, each: Idle, place: int) -> Sequence[Cell]:
 def _detail(part: IdlePart) -> str:
     if part.reason in ("Quota", "Budget"):
         return f"queue {part.detail}" if part.detail else "other queues"
+    if part.reason in ("Reserved", "Held"):
+        until = f" until {part.until}" if part.until else ""
+        return f"{part.detail or 'others'}{until}"
     return part.detail
 
 

@@ -1,6 +1,6 @@
 """The trial of one future: who sits where, who has room, and who would have to leave."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from maitred.decide.seating import commit
 from maitred.decide.seats import Steps
 from maitred.explain.forecast.displacing import Holdings, Lesser, make_way
 from maitred.explain.forecast.groups import ForecastGroup
+from maitred.explain.forecast.holding import FutureHolds
 from maitred.explain.forecast.lending import Lending
 from maitred.explain.forecast.room import RoomEstimate
 from maitred.explain.forecast.starting_point import StartingPoint
@@ -20,7 +21,11 @@ from maitred.explain.remedies.attempt_budget import AttemptBudget
 from maitred.explain.remedies.rehearsal import NODES_PER_UNIT, PROBE_STEPS, STEPS_PER_UNIT
 
 LOOKS_PER_TRY = 16
-"""Effort is counted in looks at how much room there is; to try a group takes so much longer."""
+"""Effort is counted in looks at how much room there is; to try a group takes so much longer,"""
+LOOKS_PER_MOMENT = 16
+"""and to know of each moment at which somebody is planned to begin what the cluster will be like then,"""
+LOOKS_PER_PLAN = 800
+"""and to plan where and when a group begins at the earliest."""
 
 
 @dataclass(slots=True, eq=False)
@@ -53,23 +58,38 @@ class FutureCluster:
         self.here = np.ones(len(outset.tenants), dtype=np.bool_)
         """Tenants that have not left."""
         self._kept = PlacesKept()
+        self.holds: FutureHolds | None = None
+        """What is held for others, or reserved; None if nothing is."""
+        self.shut_out = False
+        """Whether there may have been room for whoever looked last, but for what is kept for others."""
         self._size = 1 + len(self.trial.nodes.names) // NODES_PER_UNIT
         self._holdings = Holdings(self.trial, outset.displacing)
         self._note_tenants(np.arange(len(outset.tenants)), +1)
 
     # -- coming and going ------------------------------------------------------------------------------
 
+    def begin(self) -> None:
+        """All have their seats who get them now: what is held from now on is held beside them."""
+        if self.outset.keeps:
+            self.holds = FutureHolds(self.outset)
+            self.effort.spend(LOOKS_PER_MOMENT * self._size * len(self.holds.calendar.moments))
+
     def sit(self, stay: ForecastRun, group: ForecastGroup, seats: Assignment) -> None:
         self.stays[group.key] = stay
-        for seated in commit(self.trial, group.ask, seats):
+        places = commit(self.trial, group.ask, seats)
+        for seated in places:
             stay.places.append(seated)
             self._holdings.change(group.priority, seated.rows, self._amounts(seated), +1)
+        if self.holds is not None:
+            self.holds.entered(group, places)
 
     def leave(self, stay: ForecastRun) -> None:
         del self.stays[stay.group.key]
         for seated in stay.places:
             self.trial.let_go(seated)
             self._holdings.change(stay.group.priority, seated.rows, self._amounts(seated), -1)
+        if self.holds is not None:
+            self.holds.left(stay.group.key)
 
     def clear(self, tenants: Ints) -> None:
         """Tenants leave, but for those who have left."""
@@ -79,6 +99,8 @@ class FutureCluster:
         self.here[leaving] = False
         pods = self.outset.tenants.pods_of(leaving)
         self.trial.evict(pods)
+        if self.holds is not None:
+            self.holds.gone(pods)
         if self._kept.key:
             self.trial.expect(pods[~self._kept.leaving[pods]])
         self._note_tenants(leaving, -1)
@@ -126,12 +148,26 @@ class FutureCluster:
         return seats
 
     def _seats_for(self, group: ForecastGroup) -> Assignment:
+        self.shut_out = False
         if not self._may_hold(group, None):
             return []
+        kept = None if self.holds is None else self.holds.kept_from(self.trial, group)
+        self.shut_out = kept is not None
+        if kept is not None and not self._may_hold(group, -kept):
+            return []
         steps = Steps(PROBE_STEPS)
-        found = attempt(self.trial, group.ask, self.outset.context, steps)
+        if self.holds is None:
+            found = attempt(self.trial, group.ask, self.outset.context, steps)
+        else:
+            found = self.holds.seats(self.trial, group, steps)
         self.effort.spend(LOOKS_PER_TRY * (self._size + (PROBE_STEPS - steps.left) // STEPS_PER_UNIT))
         return quorum_of(group.ask, found) if found and group.ask.need else found or []
+
+    def plan(self, group: ForecastGroup) -> None:
+        """A hold for one that finds no seats."""
+        if self.holds is not None:
+            self.effort.spend(LOOKS_PER_PLAN * self._size)
+            self.holds.plan(self.trial, group)
 
     def _may_hold(self, group: ForecastGroup, more: Ints | None) -> bool:
         looks = self.room.looks
@@ -146,7 +182,7 @@ class FutureCluster:
         held = self._holdings.below(group.priority) if group.displaces and group.ask.need else None
         if held is None or not self._may_hold(group, held):
             return [], []
-        return self._in_place_of(group.ask, self._lesser(group.priority, now), now)
+        return self._in_place_of(group, group.ask, self._lesser(group.priority, now), now)
 
     def _reclaim(
         self, group: ForecastGroup, now: float, lending: Lending
@@ -163,14 +199,17 @@ class FutureCluster:
                 for stay in self._lesser_stays(group.priority)
                 if lending.queue_of_account(stay.group.ask.account) == own
             ]
-            seats, back = self._in_place_of(ask, [*tenants, *map(self._stay, stays)], now)
+            lesser = [*tenants, *map(self._stay, stays)]
+            seats, back = self._in_place_of(group, ask, lesser, now)
             if seats:
                 return seats, back
         return [], []
 
     def _in_place_of(
-        self, ask: Ask, lesser: list[Lesser[int | ForecastRun]], now: float
+        self, group: ForecastGroup, ask: Ask, lesser: list[Lesser[int | ForecastRun]], now: float
     ) -> tuple[Assignment, list[ForecastGroup]]:
+        if self.holds is not None and lesser:
+            ask = replace(ask, closed=ask.closed | self.holds.where_nobody_leaves(group))
         way = make_way(self.trial, self.outset.context, ask, lesser) if lesser else None
         self.effort.spend(2 * LOOKS_PER_TRY * self._size * (way.tries if way else 1))
         if way is None:

@@ -1,7 +1,7 @@
 """When will it start? Futures are rolled forward, and the answer is the range of what comes of them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import floor
 
 from maitred.explain.forecast.estimate import Estimate
@@ -93,6 +93,12 @@ class StartRange:
     likely: float
     latest: float
 
+    def by(self, promised: float) -> "StartRange":
+        """Of a group that starts then at the latest."""
+        return StartRange(
+            min(self.earliest, promised), min(self.likely, promised), min(self.latest, promised)
+        )
+
 
 def range_of(starts: Sequence[float]) -> StartRange:
     """From the earliest start of all to the one that is late enough; beyond the latest of all where there are
@@ -113,7 +119,10 @@ def range_of(starts: Sequence[float]) -> StartRange:
 
 
 def told(outset: StartingPoint, key: str, outcomes: Sequence[FutureOutcome]) -> Estimate:
-    found = range_of([outcome.start(key) for outcome in outcomes])
+    found, promised = range_of([outcome.start(key) for outcome in outcomes]), outset.promised(key)
+    if found.earliest == NEVER and promised < NEVER:
+        found = replace(found, earliest=min(outcome.until for outcome in outcomes))
+    found = found.by(promised)
     blur = coalesced(len(outset.snapshot.nodes.names))
     sources = outset.tenants.sources(in_its_way(outset, key))
     assumed = assumptions(outset, sources)
@@ -126,7 +135,7 @@ def told(outset: StartingPoint, key: str, outcomes: Sequence[FutureOutcome]) -> 
         latest=written(found.latest),
         basis="history" if sources["history"] else "known",
         assumptions=assumed,
-        words=f"{span(outset.now, found.earliest, found.latest)}, {condition(outset, sources)}",
+        words=f"{span(outset.now, found.earliest, found.latest)}, {condition(outset, sources, promised)}",
     )
 
 
@@ -143,10 +152,18 @@ def not_seen(outset: StartingPoint, key: str, until: float, assumed: tuple[str, 
         words = f"not known, and it would not start even if other groups ended: {beside[0].message}"
         return Estimate(group=key, words=words)
     if until == NEVER:
-        words = "not known: it has no room until other groups end, and they declare no run time"
-        return Estimate(group=key, assumptions=assumed, words=words)
+        return Estimate(group=key, assumptions=assumed, words=f"not known: {no_room(outset, verdict)}")
     words = f"{span(outset.now, until, NEVER)}: the forecast ends there"
     return Estimate(group=key, earliest=written(until), basis="known", assumptions=assumed, words=words)
+
+
+def no_room(outset: StartingPoint, verdict: GroupVerdict) -> str:
+    """As far as ends are known."""
+    first = verdict.blockers[0]
+    if first.category == "Reservation":
+        return first.message
+    others = "beside what is held for others or reserved " if outset.keeps else ""
+    return f"it has no room {others}until other groups end, and they declare no run time"
 
 
 def no_budget(blocker: Blocker) -> str:

@@ -1,7 +1,7 @@
 """One future: the cluster rolled forward from end to end on a trial, groups seated by the engine itself."""
 
-from bisect import insort
-from collections.abc import Hashable, Iterable, Iterator
+from bisect import bisect_left, insort
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from enum import IntEnum
 from itertools import count
@@ -39,10 +39,12 @@ class ForecastEvent(IntEnum):
 
     TENANTS_END = 0
     RIPE = 1
-    STAY_ENDS = 2
-    MAY_START = 3
-    LATE = 4
-    COMES = 5
+    OPENS = 2
+    STAY_ENDS = 3
+    MAY_START = 4
+    LATE = 5
+    SPENT = 6
+    COMES = 7
 
 
 class Future(EventLoop[float]):
@@ -60,9 +62,11 @@ class Future(EventLoop[float]):
         handlers: dict[ForecastEvent, Handler] = {
             ForecastEvent.TENANTS_END: self._end_tenants,
             ForecastEvent.RIPE: self._ripen,
+            ForecastEvent.OPENS: self._open,
             ForecastEvent.STAY_ENDS: self._end,
             ForecastEvent.MAY_START: self._let_start,
             ForecastEvent.LATE: self._give_up_in_time,
+            ForecastEvent.SPENT: self._note_spent,
             ForecastEvent.COMES: self._welcome,
         }
         super().__init__(outset.now, handlers)
@@ -82,9 +86,11 @@ class Future(EventLoop[float]):
         """Kins of those who came at this moment."""
         self._freed = False
         """Whether somebody has left at this moment, or may be displaced from now on."""
+        self._unheld = False
+        """Whether a hold is over, so that another group may have one."""
         self._numbers = count()
-        self._asking = dict[int, Hashable]()
-        """By the numbers of their turns: the kins whose first group has a turn."""
+        self._asking = dict[int, ForecastGroup]()
+        """By the numbers of their turns: of each kin, the first group that might have room."""
         self.tenant_ends = outset.tenants.ends_in(draw)
         self._order = np.argsort(self.tenant_ends, kind="stable")
         self._ends = self.tenant_ends[self._order]
@@ -98,6 +104,7 @@ class Future(EventLoop[float]):
             self._join(outset.displaced_group(tenant, self.now))
         for seating in outset.seatings:
             self._sit(seating.group, seating.seats, seating.starts)
+        self.cluster.begin()
         for group in outset.waiting:
             self._join(group)
         self._hopeless.update(self._queues)
@@ -107,6 +114,8 @@ class Future(EventLoop[float]):
             self._expect_change(group)
         self._expect_next(ForecastEvent.TENANTS_END, self._ends, 0)
         self._expect_next(ForecastEvent.RIPE, outset.ripening, 0)
+        self._expect_next(ForecastEvent.OPENS, outset.openings, 0)
+        self._expect_spent()
         self._expect_next_arrival()
 
     def _join(self, group: ForecastGroup) -> None:
@@ -141,15 +150,51 @@ class Future(EventLoop[float]):
         return time if kind == ForecastEvent.COMES else time + (time - self.outset.now) * self._coalesced
 
     def is_due(self, kind: IntEnum, what: Any) -> bool:
-        """Those who were displaced do not end."""
+        """Those who were displaced do not end, and what stands idle may be more or less by now."""
+        if kind == ForecastEvent.SPENT:
+            return self.cluster.holds is not None and self.cluster.holds.spent_at == what
         return kind != ForecastEvent.STAY_ENDS or self.cluster.stays.get(what.group.key) is what
 
     def settle(self) -> None:
         """As long as nothing has become free, nobody need be asked but those who came."""
-        if self._freed:
-            self._hopeless.clear()
-        self._serve(self._queues if self._freed else [kin for kin in self._came if kin in self._queues])
-        self._freed, self._came = False, {}
+        self._let_holds_go()
+        while self._freed or self._came:
+            if self._freed:
+                self._hopeless.clear()
+            asked = self._queues if self._freed else [kin for kin in self._came if kin in self._queues]
+            self._freed, self._came = False, {}
+            self._serve(asked)
+        self._make_holds()
+        self._expect_spent()
+
+    def _make_holds(self) -> None:
+        """Where a group that had one has started, or has lost its place: for the next of those that wait."""
+        holds, agenda = self.cluster.holds, self._agenda()
+        if holds is None or not self._unheld:
+            return
+        self._unheld = False
+        self._asking.clear()
+        for queue in self._queues.values():
+            self._ask(agenda, queue[0], queue[0].turn)
+        while holds.has_room_for_more and not self.effort.spent:
+            turn = agenda.next(self.cluster.trial)
+            if turn is None:
+                return
+            group = self._asking[turn.number]
+            queue = self._queues[group.kin]
+            place = next(place for place, one in enumerate(queue) if one is group) + 1
+            if place < len(queue):
+                self._ask(agenda, queue[place], queue[place].turn)
+            if not holds.has_place(group.key):
+                self.cluster.plan(group)
+
+    def _let_holds_go(self) -> None:
+        """For which too much has stood idle."""
+        holds = self.cluster.holds
+        if holds is not None:
+            holds.advance(self.now)
+            for key in holds.spend(self.cluster.trial):
+                self._freed |= holds.give_up(key)
 
     def _expect_next(self, kind: ForecastEvent, times: Floats, number: int) -> None:
         if number < len(times) and times[number] < NEVER:
@@ -165,6 +210,19 @@ class Future(EventLoop[float]):
         self._freed = True
         self._expect_next(ForecastEvent.RIPE, self.outset.ripening, number + 1)
 
+    def _open(self, number: int) -> None:
+        """What was reserved may be had by others."""
+        self._freed = True
+        self._expect_next(ForecastEvent.OPENS, self.outset.openings, number + 1)
+
+    def _expect_spent(self) -> None:
+        at = NEVER if self.cluster.holds is None else self.cluster.holds.spent_at
+        if at < NEVER:
+            self.expect(max(at, self.now) + A_MOMENT, ForecastEvent.SPENT, at)
+
+    def _note_spent(self, at: float) -> None:
+        """What follows is found out where the moment is settled."""
+
     def _end(self, stay: ForecastRun) -> None:
         self.cluster.leave(stay)
         self._queues.pop(rest_of(stay.group.key), None)
@@ -175,6 +233,8 @@ class Future(EventLoop[float]):
         now = group.at(self.now)
         self._join(now)
         self._came[now.kin] = None
+        if now.most < NEVER:  # it may have room where others of its kin would stay for too long
+            self._hopeless.discard(now.kin)
         self._expect_change(now)
 
     def _expect_change(self, group: ForecastGroup) -> None:
@@ -206,43 +266,77 @@ class Future(EventLoop[float]):
 
     def _serve(self, kins: Iterable[Hashable]) -> None:
         """Everyone in turn, but for those of whose kin somebody has found no room."""
-        agenda, asking = self._agenda(), self._asking
-        asking.clear()
-
-        def ask(kin: Hashable, turn: Turn) -> None:
-            """Turns are numbered: two groups may have one name, and so one turn."""
-            number = next(self._numbers)
-            asking[number] = kin
-            agenda.add(turn._replace(number=number))
-
-        for kin in kins:
-            if kin not in self._hopeless:
-                ask(kin, self._queues[kin][0].turn)
+        agenda, shut_out = self._agenda(), dict[Hashable, list[ForecastGroup]]()
+        self._asking.clear()
+        firsts = [self._queues[kin][0] for kin in kins if kin not in self._hopeless]
+        for first in (*firsts, *self._held_in_queues()):
+            self._ask(agenda, first, first.turn)
         while (turn := agenda.next(self.cluster.trial)) is not None:
-            kin = asking[turn.number]
-            queue = self._queues[kin]
-            rest = self._seat(queue[0])
-            if rest is None:
+            group = self._asking[turn.number]
+            kin, queue = group.kin, self._queues.get(group.kin, [])
+            if self.cluster.holds is not None:
+                self.cluster.holds.pass_turn(group.key)
+            if kin in self._hopeless or not any(one is group for one in queue):
+                continue  # it was asked as one that has a hold, or has lost what it was to join
+            rest = self._seat(group)
+            if rest is None and self.cluster.shut_out:
+                shut_out.setdefault(kin, []).append(group)
+            elif rest is None:
                 self._hopeless.add(kin)
                 continue
-            del queue[0]
-            if queue:
-                ask(kin, queue[0].turn)
             else:
-                del self._queues[kin]
-            if rest.ask.shapes:
+                del queue[next(place for place, one in enumerate(queue) if one is group)]
+            self._go_on(agenda, group, self._following(queue, group, shut_out.get(kin, ())))
+            if rest is not None and rest.ask.shapes:
                 self._join(rest)
                 if rest.kin != kin:
-                    ask(rest.kin, rest.turn.surplus)
+                    self._ask(agenda, rest, rest.turn.surplus)
+
+    def _ask(self, agenda: Agenda | QueueAgenda, group: ForecastGroup, turn: Turn) -> None:
+        """Turns are numbered: two groups may have one name, and so one turn."""
+        number = next(self._numbers)
+        self._asking[number] = group
+        agenda.add(turn._replace(number=number))
+
+    def _go_on(
+        self, agenda: Agenda | QueueAgenda, group: ForecastGroup, following: ForecastGroup | None
+    ) -> None:
+        """With the next of its kin, if there is one that may have room."""
+        if following is not None:
+            self._ask(agenda, following, following.turn)
+        elif self._queues[group.kin]:
+            self._hopeless.add(group.kin)
+        else:
+            del self._queues[group.kin]
+
+    def _held_in_queues(self) -> list[ForecastGroup]:
+        """Where there are queues: those that have a hold have a turn each time. Who comes after it may not
+        delay the hold, and who comes before it may."""
+        holds = self.cluster.holds
+        if holds is None or self.outset.lending is None:
+            return []
+        holds.begin_turns()
+        return [one for queue in self._queues.values() for one in queue if holds.has_place(one.key)]
+
+    def _following(
+        self, queue: list[ForecastGroup], group: ForecastGroup, shut_out: Sequence[ForecastGroup]
+    ) -> ForecastGroup | None:
+        """The next of its kin that may have room, where so much is kept from these."""
+        holds = self.cluster.holds
+        if holds is None or not shut_out:
+            return queue[0] if queue else None
+        later = queue[bisect_left(queue, group.turn, key=lambda one: one.turn) :]
+        others = (one for one in later if one is not group)
+        return next(
+            (one for one in others if not any(holds.is_shut_out_with(one, other) for other in shut_out)), None
+        )
 
     def _agenda(self) -> Agenda | QueueAgenda:
         """Past use is taken as it is now: it changes slowly."""
         outset = self.outset
         if outset.lending is None:
             return Agenda()
-        return QueueAgenda(
-            outset.policy, lambda turn: self._queues[self._asking[turn.number]][0].ask, outset.past_use
-        )
+        return QueueAgenda(outset.policy, lambda turn: self._asking[turn.number].ask, outset.past_use)
 
     def _seat(self, group: ForecastGroup) -> ForecastGroup | None:
         """Those of it who are left without seats; None if none of it can have any."""
@@ -256,6 +350,9 @@ class Future(EventLoop[float]):
 
     def _sit(self, group: ForecastGroup, seats: Assignment, at: float) -> ForecastGroup:
         self.starts.setdefault(group.key, at)
+        holds = self.cluster.holds
+        if holds is not None and holds.give_up(group.key):
+            self._freed = self._unheld = True  # what was held for it may be more than it takes
         self.cluster.sit(self._stay_of(group, at), group, seats)
         return group.rest(seats)
 
@@ -265,7 +362,8 @@ class Future(EventLoop[float]):
         if stay is None:
             tenant = None if group.ask.need else self.outset.tenants.keys.get(group.key)
             lasts = drawn(group.runs, group.key, self.draw)
-            stay = ForecastRun(group, at, at + lasts if tenant is None else float(self.tenant_ends[tenant]))
+            ends = max(at, min(at + lasts, group.ends_by))
+            stay = ForecastRun(group, at, ends if tenant is None else float(self.tenant_ends[tenant]))
             self.stays.append(stay)
             if stay.ends < NEVER:
                 self.expect(stay.ends, ForecastEvent.STAY_ENDS, stay)

@@ -26,6 +26,7 @@ LATELY = 2 * DAY
 """How far back others are looked at to see how they come."""
 SHORTEST_MEMORY = 600.0
 NOBODY: MemberOrder = (0, 0.0, "")
+NOBODY_PAYS = Payer("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class ForecastGroup:
     turn: Turn
     ask: Ask
     kin: Hashable
-    """On the same room, the same becomes of all of a kin."""
+    """On the same room, the same becomes of all of a kin, where nothing is kept for others."""
     runs: Floats
     """How long it may run, in seconds: DRAWS values, each as likely as the next; NEVER if nobody knows."""
     displaces: bool = True
@@ -49,6 +50,16 @@ class ForecastGroup:
     """Until when its deadline puts it before others, where the order goes by deadlines."""
     lifted_until: float = NEVER
     """When the override ends that lifts it past the turn and the limits of its queue, if one does."""
+    most: float = NEVER
+    """In how many seconds from its start it has ended for certain,"""
+    ends_by: float = NEVER
+    """and when, whenever it starts."""
+    payer: Payer = NOBODY_PAYS
+
+    @property
+    def strength(self) -> tuple[bool, int]:
+        """The least goes first: it may delay what others have planned."""
+        return self.turn.scavenges, self.turn.rank
 
     @property
     def priority(self) -> int:
@@ -103,7 +114,12 @@ class FutureArrivals:
     """Others who keep coming as they came lately."""
 
     def __init__(
-        self, history: History, now: float, shapes: KnownShapes, runs: Runs, order: AnyOrder
+        self,
+        history: History,
+        now: float,
+        shapes: KnownShapes,
+        runs: Runs,
+        order: AnyOrder,
     ) -> None:
         """Where there are queues, they are in that which their namespace names: that of their pods is not
         remembered."""
@@ -129,17 +145,26 @@ class FutureArrivals:
             group = self.past[place]
             shape = self._shapes.by_requests[group.requests]
             orders, topology = (NOBODY,) * group.members, TopologyRequest(required=group.required)
-            account = self._account_of(group)
+            payer = Payer(group.group.partition("/")[0])
+            account = self._account_of(payer)
             quorum = min(group.quorum, group.members)
             ask = Ask((shape,) * group.members, orders, quorum, topology, account=account)
             kin = ("arrival", group.priority, shape, group.members, group.quorum, group.required, account)
             turn = first_turn(self._order, group.priority, 0.0, "")
-            self._known[place] = ForecastGroup(group.group, turn, ask, kin, self._run_times(group), came=True)
+            self._known[place] = ForecastGroup(
+                group.group,
+                turn,
+                ask,
+                kin,
+                self._run_times(group),
+                came=True,
+                payer=payer,
+            )
         return self._known[place]
 
-    def _account_of(self, group: PastGroup) -> int:
+    def _account_of(self, payer: Payer) -> int:
         book = self._shapes.snapshot.book
-        return NO_ACCOUNT if book is None else book.account(Payer(group.group.partition("/")[0]))
+        return NO_ACCOUNT if book is None else book.account(payer)
 
     def _run_times(self, group: PastGroup) -> Floats:
         """The same again; who has not ended yet runs as long as others like it, or as is usual."""

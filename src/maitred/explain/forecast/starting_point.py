@@ -1,5 +1,6 @@
 """Where every future begins: what is decided now, who runs and until when, who waits and who may come."""
 
+import sys
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -7,6 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from maitred.cluster.account import NO_ACCOUNT
+from maitred.cluster.ends import NEVER as NO_END
+from maitred.cluster.ends import enforced_spans
+from maitred.cluster.journal import Seated
 from maitred.cluster.nodes import Ints
 from maitred.cluster.snapshot import NO_GROUP, GroupView
 from maitred.decide.agenda import first_turn
@@ -15,6 +19,7 @@ from maitred.decide.ask import Ask, Assignment, ask_of
 from maitred.decide.context import Context
 from maitred.decide.deadlines import NOT_DUE, due, goes_by_deadline, urgency
 from maitred.decide.diagnose import Diagnosis, Grounds
+from maitred.decide.holding.waiting import PlannedGroup
 from maitred.decide.levels import known_levels
 from maitred.decide.preemption.evictable import NEVER as ALWAYS_PROTECTED
 from maitred.decide.preemption.evictable import EvictablePods
@@ -30,7 +35,11 @@ from maitred.explain.situation import Situation
 from maitred.model.group import Group
 from maitred.model.plan import Blocker
 from maitred.model.policy import grace_limit, preempts
+from maitred.model.reservations import goes_on
 from maitred.model.runtime import NO_TERMS, Runtime, with_stay
+
+HOUR = 3_600_000
+"""In milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +51,24 @@ class PlannedStart:
     starts: float
 
 
+@dataclass(frozen=True, slots=True)
+class AgedHold:
+    """A hold by age: how much has stood idle for it up to a time, and how much does from then on."""
+
+    plan: PlannedGroup
+    since: int
+    idle: float
+    rate: float
+
+    def at(self, now: int) -> "AgedHold":
+        return replace(self, since=now, idle=self.idle + self.rate * max(0, now - self.since) / HOUR)
+
+    def spent_at(self, most: float) -> float:
+        """In seconds since 1970; NEVER if that does not come."""
+        left = max(0.0, most - self.idle)
+        return (self.since + left / self.rate * HOUR) / 1000 if self.rate else NEVER
+
+
 class StartingPoint:
     def __init__(self, situation: Situation) -> None:
         self.situation, self.policy, self.plan = situation, situation.policy, situation.decided()
@@ -51,6 +78,9 @@ class StartingPoint:
         self.snapshot = self.known_shapes.snapshot
         self.context = Context(self.policy, known_levels(self.policy, self.snapshot))
         self.tenants = Tenants(self.snapshot, self.now, self.runs, grace_limit(self.policy))
+        self.holds = situation.cycle().holds
+        self.keeps = bool(self.holds.calendar.moments or self.holds.reservations.kept)
+        """Whether places are held for somebody, or reserved."""
         self.arrivals = FutureArrivals(
             situation.history, self.now, self.known_shapes, self.runs, self.policy.order
         )
@@ -92,6 +122,7 @@ class StartingPoint:
         if is_barred or scheduler not in (None, *view.pending_schedulers):
             return None
         ask = self._ask(view)
+        most, ends_by = self._certain_end(view.runtime, view.account)
         latest_start = self._latest_start(view)
         turn = first_turn(
             self.policy.order,
@@ -107,21 +138,32 @@ class StartingPoint:
             key=key,
             turn=turn,
             ask=ask,
-            kin=self._kin(view, turn.rank),
+            kin=self._kin(view, turn.rank, ask.closed),
             runs=self._runs(view.group, view.runtime, view.account, ask),
             displaces=screening.rank.preemption_policy != "Never" and not ask.scavenges,
             displaceable=not view.group.protection.non_preemptible,
             schedulers=view.pending_schedulers,
             latest_start=latest_start,
             lifted_until=NEVER if view.override is None else view.override.until.timestamp(),
+            most=most,
+            ends_by=ends_by,
+            payer=view.payer,
         )
 
+    def _certain_end(self, runtime: Runtime, account: int) -> tuple[float, float]:
+        """In how many seconds from its start it has ended for certain, and when, whenever it starts."""
+        terms = NO_TERMS if self.snapshot.book is None else self.snapshot.book.run_terms(account)
+        span, deadline = min(enforced_spans(runtime, terms)), runtime.stay.deadline
+        return NEVER if span >= NO_END else span / 1000, NEVER if deadline is None else deadline / 1000
+
     def _ask(self, view: GroupView) -> Ask:
-        """On the account on which it would run by now."""
+        """On the account on which it would run by now, and not on nodes that are kept free for repairs."""
         ask, tried = ask_of(view), self.situation.cycle().group(view.group.key)
-        if tried is None or not tried.ask.scavenges:
+        if tried is None:
             return ask
-        return replace(ask, account=tried.ask.account, scavenges=True)
+        if tried.ask.closed:
+            ask = replace(ask, closed=tried.ask.closed - self.holds.from_now(view).closed)
+        return replace(ask, account=tried.ask.account, scavenges=True) if tried.ask.scavenges else ask
 
     def _latest_start(self, view: GroupView) -> float:
         """Until when its deadline counts; NEVER if it does not, or not any more."""
@@ -130,12 +172,13 @@ class StartingPoint:
         at = None if found is None or not known else found.latest_start
         return NEVER if at is None else at / 1000
 
-    def _kin(self, view: GroupView, first: int) -> Hashable:
+    def _kin(self, view: GroupView, first: int, closed: frozenset[int]) -> Hashable:
+        key = view.group.key
         if not view.missing:
-            return rest_of(view.group.key)
+            return rest_of(key)
         if view.override is not None:
-            return "lifted", view.group.key
-        return (first, view.account, kin(view) if plain(self.snapshot, view) else view.group.key)
+            return "lifted", key
+        return (first, view.account, (kin(view), closed) if plain(self.snapshot, view) else key)
 
     def _admit(self, group: ForecastGroup, view: GroupView) -> None:
         first = view.runtime.stay.timing.not_before
@@ -161,6 +204,51 @@ class StartingPoint:
         requests = self.snapshot.needs[self.snapshot.shapes[ask.shapes[0]].needs].requests
         terms = NO_TERMS if self.snapshot.book is None else self.snapshot.book.run_terms(account)
         return run_times(runtime, terms, lambda: self.runs.like(group.key, (group.quorum, requests)))
+
+    # -- what is kept ----------------------------------------------------------------------------------
+
+    @cached_property
+    def planned_places(self) -> dict[str, PlannedGroup]:
+        """Of groups that have holds."""
+        return {one.key: one for one in self.holds.planned}
+
+    def promised(self, key: str) -> float:
+        """When a group starts at the latest, by its hold; NEVER if it has none that says so."""
+        plan = self.planned_places.get(key)
+        return NEVER if plan is None or plan.basis == "age" else -(-plan.place.tenure.begin // 1000)
+
+    @cached_property
+    def planned(self) -> dict[str, tuple[bool, int]]:
+        """The strength of groups that have a place planned. Nobody outranks those that are not decided."""
+        known = {group.key: group.strength for group in self.groups}
+        return {key: known.get(key, (False, -sys.maxsize)) for key in self.planned_places}
+
+    @cached_property
+    def aged(self) -> dict[str, AgedHold]:
+        known, now = {one.group: one for one in self.holds.known.holds}, round(self.now * 1000)
+        found = dict[str, AgedHold]()
+        for key, plan in self.planned_places.items():
+            hold = known.get(key)
+            if plan.basis == "age" and hold is not None and hold.at is not None:
+                since = round(hold.at.timestamp() * 1000)
+                found[key] = AgedHold(plan, since, hold.idle, hold.rate).at(now)
+        return found
+
+    @cached_property
+    def openings(self) -> Floats:
+        """When others may have nodes again that are reserved, in order: as far ahead as reservations are
+        looked at."""
+        found, now = set[int](), round(self.now * 1000)
+        for one in self.holds.reservations.kept:
+            spans = one.spans[:-1] if goes_on(one.said, now) else one.spans
+            found.update(end for _, end in spans)
+        return np.array(sorted(found), dtype=np.float64) / 1000
+
+    @cached_property
+    def entered(self) -> dict[str, list[Seated]]:
+        """What groups have got in this cycle, as its calendar has it."""
+        groups = (group for group in reversed(self.situation.cycle().groups) if group.places)
+        return {group.key: [place for _, place in group.places] for group in groups}
 
     # -- who leaves for others -------------------------------------------------------------------------
 
@@ -252,6 +340,19 @@ class StartingPoint:
         free = book is not None and book.accounts[account].scavenges
         ask = Ask(shapes, (NOBODY,) * len(shapes), quorum, group.topology, account=account, scavenges=free)
         turn = first_turn(self.policy.order, int(self.priorities[tenant]), now, group.key, scavenges=free)
-        runs = self._runs(group, lone if seated is None else seated.runtime, account, ask)
+        runtime = lone if seated is None else seated.runtime
+        runs = self._runs(group, runtime, account, ask)
+        most, ends_by = self._certain_end(runtime, account)
+        payer = snapshot.payers[bound.payer[first]]
         alike = ("back", turn.rank, shapes, ask.need, group.topology, account)
-        return ForecastGroup(group.key, turn, ask, alike, runs, displaces=not free)
+        return ForecastGroup(
+            group.key,
+            turn,
+            ask,
+            alike,
+            runs,
+            displaces=not free,
+            most=most,
+            ends_by=ends_by,
+            payer=payer,
+        )

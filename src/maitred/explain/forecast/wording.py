@@ -1,6 +1,7 @@
 """Estimates in words: the range, and what it rests on."""
 
 from collections import Counter
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -62,7 +63,18 @@ def assumptions(outset: StartingPoint, sources: Counter[Source]) -> tuple[str, .
         for source, (noun, words) in RUNNING.items()
         if sources[source]
     ]
-    return (*ending, coming(outset), "nodes stay as they are")
+    return (*ending, coming(outset), *kept(outset), "nodes stay as they are")
+
+
+def kept(outset: StartingPoint) -> Iterator[str]:
+    """What is kept for others, and so not there."""
+    holds, reserved = len(outset.planned_places), len(outset.holds.reservations.kept)
+    if holds:
+        has = f"{counted(holds, 'group')} {'has' if holds == 1 else 'have'}"
+        yield f"{has} a hold, which no equal or lesser group delays"
+    if reserved:
+        keep = f"{counted(reserved, 'reservation')} {'keeps' if reserved == 1 else 'keep'}"
+        yield f"{keep} nodes free for others"
 
 
 def coming(outset: StartingPoint) -> str:
@@ -91,13 +103,17 @@ def clock(at: float, beside: float) -> str:
     return moment.strftime("%H:%M" if moment.date() == known.date() else "%Y-%m-%d %H:%M")
 
 
-def condition(outset: StartingPoint, sources: Counter[Source]) -> str:
+def condition(outset: StartingPoint, sources: Counter[Source], promised: float = NEVER) -> str:
+    """`promised`: when it starts at the latest, by its hold."""
     ends = [words for source, words in ENDING.items() if sources[source]]
     if len(outset.ripening):
         ends.append("or are evicted for it after their protected run time")
     ends = ends or [ENDING["said"]]
     others = "new groups arrive as they did lately" if len(outset.arrivals) else "no new groups arrive"
-    return f"if running groups end {', '.join(ends)}{',' if len(ends) > 1 else ''} and {others}"
+    words = f"if running groups end {', '.join(ends)}{',' if len(ends) > 1 else ''} and {others}"
+    if promised == NEVER:
+        return words
+    return f"{words}; by its hold, at {clock(promised, outset.now)} UTC at the latest"
 
 
 def no_estimate(verdict: GroupVerdict | None) -> str:

@@ -5,18 +5,21 @@ from collections import Counter
 from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
-from operator import itemgetter
+from itertools import islice, repeat
+from operator import attrgetter, itemgetter
+
+import msgspec
 
 from maitred.cluster.nodes import Ints
 from maitred.cluster.state import ClusterState, Delete, Put
 from maitred.decide import Scope
 from maitred.decide.agenda import Turn, first_turn
 from maitred.decide.cycle import run
+from maitred.decide.holding import waiting
 from maitred.decide.record import CycleRecord
 from maitred.decide.verdicts import Verdicts
 from maitred.model.group import PodGroup
-from maitred.model.holding import HOLDS
+from maitred.model.holding import HOLDS, HoldMemory, WaitingHold
 from maitred.model.memory import CONTENT, HOME, MEMORY, HealthMemory, MemoryObject
 from maitred.model.meta import ObjectMeta
 from maitred.model.node import Node
@@ -38,6 +41,7 @@ SOLVABLE = ("Scheduled", "Waiting", "Preempting")
 """Other verdicts are final, unless devices are broken: they will be mended, which `decide` does not know."""
 SOON = SECOND
 """Where a Plan says to look again at a time that has passed, in its own rounding."""
+TURN = attrgetter("turn")
 LOOKED_AT = 4
 """Kins at a time. Most of the time there is room for one more group, and the others look in vain."""
 
@@ -102,10 +106,10 @@ class WholeGroups:
         """Whether others than before may be first in line, for whom places are held."""
         self._in_line = Counter[SameRequests]()
         """How many of each kin these are, where it is asked about them."""
-        self._left_out: Turn | None = None
-        """Where others than the first of each kin are asked: the turn of the first kin that is not asked."""
-        self._held = frozenset[str]()
-        """Groups for whom places are held, as it was last decided."""
+        self._end_of_line: Turn | None = None
+        """The turn of the last of them; None if all who wait are in line."""
+        self._held: Mapping[str, WaitingHold] = {}
+        """What is held for groups, as it was last decided."""
         self._wake: Time | None = None
         """When time alone could open the way for someone."""
 
@@ -177,7 +181,7 @@ class WholeGroups:
         waiter = WaitingTurn(self._turn(group, now), group)
         kin.add(waiter)
         kin.open |= self._holds and waiter in kin.quickest
-        self._line_changed = True
+        self._line_changed |= self._end_of_line is None or waiter.turn < self._end_of_line
         self._standing[group] = WaitingGroup(key, kin, waiter, kin.read_clock(now), not group.has_quorum)
         self._elastic += group.job.is_elastic
         if group.nominated:
@@ -196,7 +200,8 @@ class WholeGroups:
         standing = self._standing.pop(group, None)
         if standing is None:
             return
-        kin, self._line_changed = standing.kin, True
+        kin, turn = standing.kin, standing.waiter.turn
+        self._line_changed |= self._end_of_line is not None and turn <= self._end_of_line
         self._elastic -= group.job.is_elastic
         if standing.lacks_quorum:
             self._waited.setdefault(group, Counter()).update(passed(standing.clock, kin.read_clock(now)))
@@ -237,8 +242,7 @@ class WholeGroups:
             self._line_changed = True
             for kin in self._kins.values():
                 kin.open = True
-        while heads := self._with_promised(self._heads(now)):
-            heads = self._with_line(heads)
+        while heads := self._with_line(self._with_promised(self._heads(now))):
             waiters = [waiter for kin in heads for waiter in self._asked(kin)]
             explained = {kin.first.turn.key for kin in heads if self._needs_diagnosis(kin, now)}
             moves = self._moves(heads, self._decide(waiters, now, explained), explained)
@@ -264,11 +268,9 @@ class WholeGroups:
         """Kins whose first may be seated, or of whom nobody knows lately what is in the way; a few of them,
         since those behind would have to be looked at again once they sit."""
         free: Ints | None = None
-        self._left_out = None
         heads: list[SameRequests] = []
         for kin in sorted(self._kins.values(), key=lambda kin: kin.first.turn):
             if len(heads) == self.looked_at and not self._elastic:
-                self._left_out = kin.first.turn if self._holds else None
                 break
             if self._needs_diagnosis(kin, now):
                 heads.append(kin)
@@ -293,8 +295,10 @@ class WholeGroups:
         if not self._holds or not self._line_changed:
             return heads
         self._line_changed = False
-        turns = ([(waiter.turn, kin) for waiter in kin.waiters] for kin in self._kins.values())
-        first = islice(heapq.merge(*turns, key=itemgetter(0)), self.policy.holds.depth)
+        most = self.policy.holds.depth * waiting.LOOKED_AT
+        turns = (zip(map(TURN, kin.waiters), repeat(kin)) for kin in self._kins.values())
+        first = list(islice(heapq.merge(*turns, key=itemgetter(0)), most))
+        self._end_of_line = first[-1][0] if len(first) == most else None
         self._in_line = Counter(kin for _, kin in first)
         return sorted({*heads, *self._in_line}, key=lambda kin: kin.first.turn)
 
@@ -328,9 +332,7 @@ class WholeGroups:
         if self._heals and plan.memory is not None:
             self._remember(plan.memory)
         if plan.planned is not None:
-            self._held = frozenset(one.group for one in plan.planned.holds)
-            meta = ObjectMeta(name=HOLDS, namespace=HOME)
-            self.state.apply(Put(MemoryObject(meta, data={CONTENT: str(plan.planned)})))
+            self._remember_holds(plan.planned)
         if plan.budgets is not None:
             spent = MemoryObject(ObjectMeta(name=BUDGETS, namespace=HOME), data={CONTENT: str(plan.budgets)})
             self.state.apply(Put(spent))
@@ -346,6 +348,24 @@ class WholeGroups:
         self.state.apply(Put(self._memory))
         self._incidents = any(one.is_open for one in memory.incidents)
         self._room_made = True
+
+    def _remember_holds(self, memory: HoldMemory) -> None:
+        """But for those of groups that are not first in line: others come before them who were not asked."""
+        first = {w.turn.key for kin, count in self._in_line.items() for w in kin.waiters[:count]}
+        holds = tuple(hold for hold in memory.holds if hold.group in first or hold.group in self._held)
+        before, self._held = self._held, {hold.group: hold for hold in holds}
+        self._line_changed |= any(self._leaves_room(hold) for hold in before.values())
+        kept, meta = msgspec.structs.replace(memory, holds=holds), ObjectMeta(name=HOLDS, namespace=HOME)
+        self.state.apply(Put(MemoryObject(meta, data={CONTENT: str(kept)})))
+
+    def _leaves_room(self, before: WaitingHold) -> bool:
+        """Whether somebody who had its turn before may have what was held until now. Then it is decided again
+        until no hold moves any more, as the scheduler does."""
+        now, group = self._held.get(before.group), self._known.get(before.group)
+        if group is None or (now is not None and now.begins == before.begins):
+            return False
+        waiting = self._standing.get(group)
+        return waiting is None or any(kin.first.turn < waiting.waiter.turn for kin in self._kins.values())
 
     def _losses(self, plan: Plan) -> list[LostMembers]:
         """Who is told to leave."""
@@ -396,7 +416,9 @@ class WholeGroups:
     ) -> tuple[Sequence[SameRequests], Turn | None]:
         """Whose seats count; and up to which turn: that of the first who was not asked, and comes after one
         who wants the same and is served."""
-        found = [] if self._left_out is None else [self._left_out]
+        found, looked_at = list[Turn](), set(heads)
+        if self._holds:
+            found += [kin.first.turn for kin in self._kins.values() if kin.open and kin not in looked_at]
         for kin in heads:
             asked = self._asked(kin)
             if len(asked) < len(kin) and (served := planned.served(asked)):
