@@ -81,6 +81,8 @@ CASES: list[tuple[dict[str, Any], str, str, str]] = [
         "not one of Never, PreemptLowerPriority",
     ),
     (pod(priority=2**31), "Pod ml/p", "spec.priority", "out of range"),
+    (pod(activeDeadlineSeconds=0), "Pod ml/p", "spec.activeDeadlineSeconds", "is 0, and must be from 1"),
+    (pod(activeDeadlineSeconds=2**31), "Pod ml/p", "spec.activeDeadlineSeconds", "from 1 to 2147483647"),
     (
         b.pod("p", created="yesterday"),
         "Pod default/p",

@@ -40,7 +40,8 @@ def test_the_namespace_comes_first_so_that_the_rest_can_be_created() -> None:
 
 
 def test_another_namespace_leaves_nothing_in_the_usual_one() -> None:
-    usual, other = invoke("--admission").stdout, invoke("--admission", "--namespace", "gangs").stdout
+    every = ("--admission", "--pod-deadlines")
+    usual, other = invoke(*every).stdout, invoke(*every, "--namespace", "gangs").stdout
     assert "maitred-system" not in other
     assert other.replace("gangs", "maitred-system") == usual
 
@@ -57,6 +58,28 @@ def test_admission_comes_only_when_asked_for() -> None:
     kinds = [item["kind"] for item in added[len(without) :]]
     kinds_of_policies = ["MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"]
     assert kinds == 2 * [kind for policy in kinds_of_policies for kind in (policy, f"{policy}Binding")]
+
+
+def test_the_right_to_end_pods_comes_only_when_asked_for_and_never_without_its_limits() -> None:
+    without, added = printed("--admission"), printed("--admission", "--pod-deadlines")
+    assert added[: len(without)] == without
+    assert [(item["kind"], item["metadata"]["name"]) for item in added[len(without) :]] == [
+        (kind, "maitred-pod-deadlines")
+        for kind in (
+            "ClusterRole",
+            "ClusterRoleBinding",
+            "ValidatingAdmissionPolicy",
+            "ValidatingAdmissionPolicyBinding",
+        )
+    ]
+    granted = [
+        verb
+        for item in without
+        for rule in item.get("rules", ())
+        if "pods" in rule["resources"]
+        for verb in rule["verbs"]
+    ]
+    assert "patch" not in granted
 
 
 def test_json_is_one_list_of_the_same_objects() -> None:
@@ -84,11 +107,12 @@ def test_bad_values_are_refused(arguments: tuple[str, ...], line: str) -> None:
 def test_an_installed_package_has_the_files_in_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = invoke("--admission").stdout
+    every = ("--admission", "--pod-deadlines")
+    expected = invoke(*every).stdout
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
     included = settings["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
     for source, target in included.items():
         shutil.copytree(ROOT / source, tmp_path / target)
     monkeypatch.setattr(manifest, "_PACKAGE", tmp_path / "maitred")
     assert manifest.manifests() == tmp_path / "maitred/deploy"
-    assert invoke("--admission").stdout == expected
+    assert invoke(*every).stdout == expected

@@ -10,7 +10,7 @@ from maitred.cluster.snapshot import Snapshot
 from maitred.controllers import retry
 from maitred.controllers.limits import LimitPart
 from maitred.kube.outcomes import Done, RefusalReason, Refused, Unknown
-from maitred.model.plan import JobDeadline, Plan
+from maitred.model.plan import DeadlineToSet, Plan
 from tests.support import snapshot_of
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC).timestamp()
@@ -29,6 +29,9 @@ class FakeWriter:
             await self.before()
         return self.answers.pop(0) if self.answers else Done()
 
+    async def set_pod_deadline(self, namespace: str, name: str, uid: str, seconds: int) -> Outcome:
+        return await self.set_deadline(f"pods {namespace}", name, uid, seconds)
+
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,12 +41,12 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 EMPTY: Snapshot = snapshot_of([])
 
 
-def plan(*deadlines: JobDeadline) -> Plan:
+def plan(*deadlines: DeadlineToSet) -> Plan:
     return Plan(deadlines=deadlines)
 
 
-def deadline(job: str = "a/j", seconds: int | None = 60) -> JobDeadline:
-    return JobDeadline(job, "uid", "a/j", seconds)
+def deadline(job: str = "a/j", seconds: int | None = 60) -> DeadlineToSet:
+    return DeadlineToSet(job, "uid", "a/j", seconds)
 
 
 def carried_out(writer: FakeWriter, *plans: Plan) -> list[tuple[str, str, int | None]]:
@@ -63,6 +66,13 @@ def carried_out(writer: FakeWriter, *plans: Plan) -> list[tuple[str, str, int | 
 def test_each_job_gets_the_deadline_that_the_last_plan_says() -> None:
     written = carried_out(FakeWriter(), plan(deadline()), plan(deadline(seconds=50), deadline("b/k", None)))
     assert sorted(written) == [("a/j", "uid", 50), ("b/k", "uid", None)]
+
+
+def test_so_does_each_pod_that_nobody_controls() -> None:
+    """A Job may have the same name."""
+    pod = DeadlineToSet("", "uid-p", "a/j", 40, pod="a/j")
+    written = carried_out(FakeWriter(), plan(deadline(), pod))
+    assert sorted(written) == [("a/j", "uid", 60), ("pods a/j", "uid-p", 40)]
 
 
 @pytest.mark.parametrize("trouble", [Unknown("lost"), Refused(RefusalReason.FORBIDDEN, "no")])

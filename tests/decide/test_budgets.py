@@ -328,9 +328,22 @@ def test_the_checker_finds_groups_that_no_budget_pays() -> None:
     assert "although no queue has a budget" in none
 
 
+def test_a_job_that_has_had_its_time_ends_nobody_who_starts_now() -> None:
+    """Its controller may be late. What is committed is the limit of the queue, not nothing."""
+    late = b.owner_object("batch/v1", "Job", "j", "default", {"activeDeadlineSeconds": 60})
+    late["status"] = {"startTime": "2026-01-31T08:00:00Z"}
+    for hours, fits in ((16, ["g"]), (15.9, [])):
+        objects = [b.node("n", gpu=8), late, asks("g", 8, owner="Job/j")]
+        plan = decide(objects, policy(hours))
+        assert (bound(plan), judged(objects, plan, policy(hours))) == (fits, [])
+
+
 def test_another_unit_begins_anew() -> None:
     kept = remembered("2026-01-31T11:59:30Z", team={"spent": 99.0, "unit": "EUR"})
     assert bound(decide([b.node("n", gpu=8), kept, asks("g", 8, "1h")], policy(8))) == ["g"]
+    ran = remembered("2026-01-31T11:59:30Z", team={"spent": 9.0, "rate": 4.0, "unit": "EUR"})
+    idle = decide([b.node("n", gpu=8), ran], policy())
+    assert (idle["budgets"], judged([b.node("n", gpu=8), ran], idle, policy())) == (None, [])
 
 
 def test_it_is_written_down_when_somebody_comes_or_leaves_and_else_once_a_minute() -> None:

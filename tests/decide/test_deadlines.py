@@ -36,6 +36,18 @@ def first_of(*pods: Obj, policy: Obj | None = BY_DEADLINE, **more: Any) -> str:
 # -- the order ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("at", "starts"), [("0001-01-01T00:00:00+14:00", True), ("9999-12-31T23:59:59.9-14:00", False)]
+)
+def test_the_first_and_the_last_times_that_there_are(at: str, starts: bool) -> None:
+    """West of Greenwich the last day ends after the last that computers know."""
+    for marks in ({NOT_BEFORE: at}, {DEADLINE: at, EXPECTED: "36500d"}, {DEADLINE: at, NOT_BEFORE: at}):
+        objects = [node("n1", cpu=1), pod("a", 1, annotations=marks), pod("b", 2)]
+        plan = decide(objects, BY_DEADLINE, NOW)
+        assert verify(objects, plan, BY_DEADLINE, now=datetime.fromisoformat(NOW)) == []
+        assert (verdict(plan, "a") == "Scheduled") == (starts or NOT_BEFORE not in marks)
+
+
 def test_the_earlier_deadline_goes_first_whoever_is_older() -> None:
     assert first_of(due("a", "18:00", created=1), due("b", "15:00", created=2)) == "b"
 

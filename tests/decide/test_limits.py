@@ -212,6 +212,109 @@ def test_a_job_that_waits_is_told_that_its_clock_runs() -> None:
     assert "activeDeadlineSeconds" not in plan["groups"][0]["blockers"][0]["message"]
 
 
+def alone(name: str, begun: str | None = BEGUN, **fields: Any) -> Obj:
+    pod = b.pod(name, cpu=1, node="n1", **fields)
+    pod["status"] |= {} if begun is None else {"startTime": begun}
+    return pod
+
+
+def of_pods(rules: Obj, *objects: Obj) -> dict[str, int]:
+    plan = decide([b.node("n1"), *objects], rules, NOON)
+    assert judged(plan, rules, *objects) == []
+    assert [one["job"] for one in plan["deadlines"] if one["pod"]] == [""] * len(plan["deadlines"])
+    return {one["pod"]: one["seconds"] for one in plan["deadlines"]}
+
+
+PODS = policy(default="4h", enforcePods=True)
+
+
+@pytest.mark.parametrize(
+    ("pod", "seconds"),
+    [
+        (alone("p"), 4 * HOUR),
+        (alone("p", annotations={MAX_RUNTIME: "90m"}), 1.5 * HOUR),
+        (alone("p", spec={"activeDeadlineSeconds": 9 * HOUR}), 4 * HOUR),
+        (alone("p", spec={"activeDeadlineSeconds": HOUR}), None),
+        (alone("p", spec={"activeDeadlineSeconds": 4 * HOUR}), None),
+        (alone("p", begun=None), None),
+        (alone("p", owner="ReplicaSet/web"), None),
+        (alone("p", owner="DaemonSet/agent"), None),
+        (alone("p", namespace="kube-system"), None),
+        (alone("p", deleted=True), None),
+    ],
+)
+def test_a_pod_that_nobody_controls_gets_its_limit_as_deadline(pod: Obj, seconds: int | None) -> None:
+    key = f"{pod['metadata']['namespace']}/p"
+    assert of_pods(PODS, pod) == ({} if seconds is None else {key: seconds})
+    assert of_pods(policy(default="4h"), pod) == {}, "only where the queue says so"
+
+
+def test_the_pods_of_a_gang_end_together() -> None:
+    """The limit counts from the first. Who is made anew later has less time."""
+    gang = [b.pod_group("g", 2), alone("a", group="g"), alone("b", "2026-01-31T11:30:00Z", group="g")]
+    assert of_pods(PODS, *gang) == {"default/a": 4 * HOUR, "default/b": 3.5 * HOUR}
+    over = [*gang[:2], alone("b", "2026-01-31T11:59:00Z", group="g")]
+    rules = policy(default="30m", enforcePods=True)
+    assert of_pods(rules, *over) == {"default/a": 1800, "default/b": 1}
+    over[2]["spec"]["activeDeadlineSeconds"] = 1
+    assert of_pods(rules, *over) == {"default/a": 1800}, "who came too late cannot end any earlier"
+    mixed = [*gang, alone("c", group="g", owner="ReplicaSet/web")]
+    assert of_pods(PODS, *mixed) == {}, "whoever controls it would make another one"
+
+
+def test_verify_finds_pods_that_do_not_end_with_their_limits() -> None:
+    plan = decide([b.node("n1"), alone("p")], PODS, NOON)
+    said = "default/p"
+    assert judged({**plan, "deadlines": []}, PODS, alone("p")) == [
+        "runs in a queue that enforces limits, and does not end with its limit"
+    ]
+    assert judged(plan, policy(default="4h"), alone("p")) == [
+        "is given a deadline, and no queue says that it ends"
+    ]
+    later = [{**plan["deadlines"][0], "seconds": 5 * HOUR}]
+    (fault,) = judged({**plan, "deadlines": later}, PODS, alone("p"))
+    assert (fault, said) == ("ends after 18000 s, and its limit is over after 14400 s", later[0]["pod"])
+
+
+def test_a_hold_may_count_on_it_before_the_pod_has_started() -> None:
+    """Whoever ends before the hold begins may start now."""
+    first = b.pod("first", cpu=4, node="n1", spec={"activeDeadlineSeconds": 3 * HOUR})
+    first["status"]["startTime"] = BEGUN
+    objects = [
+        b.node("n1", cpu=6),
+        first,
+        b.pod("large", cpu=6, created="2026-01-31T10:00:00Z"),
+        b.pod("small", cpu=1, created=BEGUN, annotations={MAX_RUNTIME: "1h"}),
+    ]
+    for pods, starts in ((True, ["default/small"]), (False, [])):
+        rules = {**policy(default="9h", enforcePods=pods), "holds": {"depth": 1}}
+        plan = decide(objects, rules, NOON)
+        assert [bind["pod"] for bind in plan["binds"]] == starts
+        found = verify(objects, plan, rules, None, datetime.fromisoformat(NOON))
+        assert [one.message for one in found] == []
+
+
+def test_a_job_that_has_had_its_time_is_no_end_for_a_pod_that_starts_now() -> None:
+    """Its controller may be late. Otherwise the pod could take the place that is held for another."""
+    first = b.pod("first", cpu=4, node="n1", spec={"activeDeadlineSeconds": 3 * HOUR})
+    first["status"]["startTime"] = BEGUN
+    late = job(activeDeadlineSeconds=60, parallelism=1, completions=1)
+    (small,) = pods(on=None, size=1)
+    large = b.pod("large", cpu=6, created="2026-01-31T10:00:00Z")
+    objects = [b.node("n1", cpu=6), first, large, late, small]
+    rules = {"holds": {"depth": 1}}
+    plan = decide(objects, rules, NOON)
+    assert plan["binds"] == []
+    assert [one.message for one in verify(objects, plan, rules, None, datetime.fromisoformat(NOON))] == []
+
+
+def test_what_another_controller_manages_has_no_end_that_anybody_keeps() -> None:
+    full = b.pod("full", cpu=8, node="n1")
+    theirs = job(started=BEGUN, activeDeadlineSeconds=2 * HOUR, managedBy="example.com/other")
+    plan = decide([b.node("n1"), full, theirs, *pods(on=None)], None, NOON)
+    assert "deadline" not in plan["groups"][0]["blockers"][0]["detail"]
+
+
 def test_verify_finds_groups_that_are_placed_although_they_ask_for_too_much() -> None:
     asks = [job(marks={MAX_RUNTIME: "25h"}), *pods(on=None)]
     plan = decide([b.node("n1"), *asks], None, NOON)

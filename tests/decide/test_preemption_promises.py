@@ -19,7 +19,7 @@ from tests.decide.preempting import (
     running,
 )
 from tests.decide.reading import seated, seats, verdict
-from tests.oracle.builders import node, pod, pod_group, pods
+from tests.oracle.builders import Obj, node, pod, pod_group, pods
 
 N3 = node("n1", cpu=3)
 ONES = [node("n1", cpu=1), node("n2", cpu=1), node("n3", cpu=1)]
@@ -203,6 +203,50 @@ def test_who_was_promised_a_place_may_lose_it_to_a_higher_rank_and_nobody_is_evi
     plan = decided(objects)
     assert evicted(plan, "top") == []
     assert evicted(plan, "g") in ([], ["more-0"])
+
+
+@pytest.mark.parametrize("promised", [True, False])
+def test_who_leaves_counts_for_no_limit_any_more_of_those_who_wait_for_its_place(promised: bool) -> None:
+    """So no more pods are evicted, and no promise is lost."""
+    policy: Obj = {"queues": [{"name": "default", "limits": [{"resource": "cpu", "cap": 2}]}]}
+    first = pod("first", 1, priority=100)
+    waits = nominated([first], "n1") if promised else [first]
+    plan = decided([*ONES[:2], *leaving(low(1)), *low(1, "n2", name="more"), *waits], policy=policy)
+    assert (verdict(plan, "first"), nominations(plan)) == ("Preempting", {"first": "n1"})
+    assert evicted(plan) == []
+
+
+def test_a_promise_to_who_borrows_yields_to_who_is_entitled() -> None:
+    """Of equal priority, and newer. One place is free, and the other one is taken back."""
+    limits = [{"resource": "cpu", "guarantee": 2}]
+    policy: Obj = {"queues": [{"name": "owner", "limits": limits}, {"name": "other"}]}
+    borrows, owned = {"maitred.dev/queue": "other"}, {"maitred.dev/queue": "owner"}
+    first = pod("first", 1, priority=100, created=1, annotations=borrows)
+    objects = [
+        node("n1", cpu=2),
+        *nominated([first], "n1"),
+        running("old", "n1", annotations=borrows),
+        pod("entitled", 2, priority=100, created=2, annotations=owned),
+    ]
+    plan = decided(objects, policy=policy)
+    assert (evicted(plan), nominations(plan)) == (["old"], {"entitled": "n1"})
+    assert verdict(plan, "first") == "Waiting"
+
+
+@pytest.mark.parametrize(
+    ("limit", "kept"), [({"cap": 1}, True), ({"cap": 0}, False), ({"perUser": 0}, False)]
+)
+def test_a_promise_is_over_once_a_limit_of_its_queue_forbids_it(limit: Obj, kept: bool) -> None:
+    """The victim has half left. If the place is not for the first, the second need not wait."""
+    policy: Obj = {"queues": [{"name": "mine", "limits": [{"resource": "cpu", **limit}]}, {"name": "yours"}]}
+    first = pod("first", 1, priority=100, annotations={"maitred.dev/queue": "mine"})
+    second = pod("second", 1, priority=50, annotations={"maitred.dev/queue": "yours"})
+    objects = [ONES[0], *leaving(low(1)), *nominated([first], "n1"), second]
+    plan = decided(objects, policy=policy)
+    assert [verdict(plan, name) for name in ("first", "second")] == (
+        ["Preempting", "Waiting"] if kept else ["Waiting", "Preempting"]
+    )
+    assert nominations(plan) == ({"first": "n1"} if kept else {"second": "n1"})
 
 
 def test_a_victim_that_is_back_does_not_evict_its_evictor() -> None:

@@ -22,6 +22,21 @@ def blocker(plan: Obj, group: str) -> Obj:
     return found
 
 
+def test_a_place_that_was_promised_on_nodes_that_are_reserved_by_now_is_lost() -> None:
+    """Somebody has written the reservation since."""
+    leaves = inside("leaves", "r0n0", at("10:00"))
+    leaves["metadata"] |= {"deletionTimestamp": at("14:59"), "deletionGracePeriodSeconds": 30}
+    waits = job("waits", priority=10)
+    waits["status"]["nominatedNodeName"] = "r0n0"
+    only = saying(nodes={"matchLabels": {"rack": "r0"}}, devices=None, within="")
+    plan = planned(
+        [*racks(), leaves, *[inside(f"x{i}", f"r1n{i}", at("10:00"), priority=10) for i in (0, 1)], waits],
+        keeping(only),
+        at("14:59"),
+    )
+    assert (blocker(plan, "default/waits")["category"], plan["nominations"]) == ("Reservation", [])
+
+
 def test_whoever_ends_before_it_begins_may_start_there() -> None:
     crowd = [job(f"short-{i}", hours=1) for i in range(4)]
     assert len(seats(planned([*racks(), *crowd], keeping(), at("12:00")))) == 4

@@ -168,14 +168,14 @@ def test_the_image_is_built_from_what_the_build_may_read() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", ["", "--admission", "--namespace gangs --image registry.example.com/m:2"]
+    "arguments", ["", "--admission --pod-deadlines", "--namespace gangs --image registry.example.com/m:2"]
 )
 def test_kustomize_builds_what_the_command_prints(
     fresh_plane: ControlPlane, tmp_path: Path, arguments: str
 ) -> None:
     words = arguments.split()
-    changes = dict(zip(words[::2], words[1::2], strict=False))
-    parts = ["base", "admission"] if "--admission" in words else ["base"]
+    parts = ["base", "admission", "pods"] if "--admission" in words else ["base"]
+    changes = {} if len(parts) > 1 else dict(zip(words[::2], words[1::2], strict=True))
     overlay: Obj = {"resources": [os.path.relpath(DEPLOY / part, tmp_path) for part in parts]}
     if changes:
         name, _, tag = changes["--image"].rpartition(":")

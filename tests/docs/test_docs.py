@@ -187,7 +187,7 @@ def test_the_blockers_page_has_the_details_of_its_examples(file: Path, tmp_path:
         ("Taint", model.NodeTaint),
         ("Hold", model.KeptRoom),
         ("Drain", model.DrainDecision),
-        ("Deadline", model.JobDeadline),
+        ("Deadline", model.DeadlineToSet),
         ("Group", model.GroupVerdict),
         ("Blocker", model.Blocker),
         ("Remedy", model.Remedy),

@@ -64,6 +64,21 @@ def test_a_gang_of_so_many_starts_and_a_larger_one_does_not(name: str, most: tup
         assert found == verdict
 
 
+@pytest.mark.parametrize("never", [False, True])
+def test_it_is_told_what_would_be_reclaimed_if_that_were_allowed(never: bool) -> None:
+    """From those of the same priority, whom nobody preempts."""
+    objects = [*nodes(1), *inside("theirs", gang("old", 1, on="n0", ran=1, gpu=8))]
+    policy: Obj = {"queues": [queue("ours", 8), queue("theirs")]}
+    if never:
+        policy["preemption"] = {"mode": "never"}
+    found = capacity(situation([*objects, *inside("ours", gang("new", 1, gpu=8))], policy), None)
+    (told,) = found.preemption
+    assert (told.cause, told.victims, told.allowed) == ("Reclaim", ("default/old",), not never)
+    (line,) = (line.plain for line in capacity_lines(found) if "1 pod of default/old" in line.plain)
+    refused = "; not allowed: the policy allows no preemption" if never else ", now"
+    assert line.endswith(f"1 pod of default/old, reclaimed{refused}")
+
+
 def test_who_starts_in_this_cycle_counts_for_its_queue() -> None:
     objects = [*RUNNING, *inside("a", gang("now", 1, gpu=2))]
     assert single(asked(objects, *TREE), "b") == (1, 13, "cap of top")

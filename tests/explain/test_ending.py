@@ -8,7 +8,7 @@ from maitred.explain.forecast.forecast import estimate
 from maitred.explain.tables import plan_lines
 from maitred.explain.why.answer import Why
 from maitred.explain.why.tables import why_lines
-from maitred.model.plan import JobDeadline, Plan
+from maitred.model.plan import DeadlineToSet, Plan
 from maitred.model.runtime import MAX_RUNTIME
 from tests.explain.forecasts import at, gang, hours, nodes, situation
 from tests.explain.whys import why_of
@@ -124,8 +124,9 @@ def test_a_limit_that_nobody_enforced_and_that_is_over_tells_nothing() -> None:
 
 def test_the_plan_shows_the_deadlines_that_it_sets_and_takes_back() -> None:
     deadlines = (
-        JobDeadline("a/new", "u", "a/new", 60, "2026-01-31T12:01:00Z", MAX_RUNTIME),
-        JobDeadline("a/old", "u"),
+        DeadlineToSet("a/new", "u", "a/new", 60, "2026-01-31T12:01:00Z", MAX_RUNTIME),
+        DeadlineToSet("a/old", "u"),
+        DeadlineToSet("", "u", "a/p", 60, "2026-01-31T12:01:00Z", "team", "a/p"),
     )
     lines = [line.plain.strip() for line in plan_lines(Plan(deadlines=deadlines))]
     place = lines.index("Deadlines of Jobs")
@@ -133,3 +134,5 @@ def test_the_plan_shows_the_deadlines_that_it_sets_and_takes_back() -> None:
         "a/new  ends at 2026-01-31T12:01:00Z, by the run-time limit of a/new (maitred.dev/max-runtime)",
         "a/old  has none any more: it waits for places again",
     ]
+    place = lines.index("Deadlines of pods")
+    assert lines[place + 1] == "a/p  ends at 2026-01-31T12:01:00Z, by the run-time limit of a/p (queue team)"

@@ -106,6 +106,11 @@ def test_a_job_that_is_a_gang() -> None:
     assert (party.title, party.source, len(party.groups)) == ("Job team-a/train", MARKS, 1)
 
 
+def test_a_job_that_ends_at_once_has_pods_that_do() -> None:
+    found = expanded(read(JOB, activeDeadlineSeconds=0))
+    assert {pod.spec.active_deadline_seconds for pod in pods(found)} == {1}
+
+
 def test_what_is_no_business_of_a_scheduler_is_not_passed_on() -> None:
     assert b"hunter2" not in Supposition(tuple(expanded(read(JOB)).objects)).body()
 

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.explain.forecasts import at, gang, nodes
 from tests.explain.test_forecast_queues import inside, queue
 from tests.explain.whys import why_of
@@ -44,8 +46,9 @@ def test_an_end_that_nobody_enforces_is_none() -> None:
     assert note.endswith("has borrowed 16, and no end of that is known")
 
 
-def test_what_may_be_taken_back_now_is_told_so() -> None:
-    (note,) = said(busy(), OURS, queue("theirs"), preemption={"delay": "5h"})
+@pytest.mark.parametrize("policy", [{}, {"order": ["fair-share", "age"]}])
+def test_what_may_be_taken_back_now_is_told_so(policy: Obj) -> None:
+    (note,) = said(busy(), OURS, queue("theirs"), preemption={"delay": "5h"}, **policy)
     assert note.endswith("has borrowed 16, which it may have to give back at any time")
 
 

@@ -75,6 +75,7 @@ def test_who_may_reclaim_it_is_told_with_what_they_leave_unused() -> None:
     assert (found.to, found.cause, found.queues, found.since) == (None, None, ("ours", "others"), None)
     assert told(BUSY, *queues, group="first") is None, "it is within the guarantee"
     assert told(BUSY, *queues, preemption={"mode": "never"}) is None
+    assert told(BUSY, *queues, order=["fair-share", "age"]) == found, "which orders only those who wait"
     assert told(BUSY, queue("theirs", 8)) is None, "nobody else is guaranteed anything"
 
 

@@ -195,6 +195,22 @@ def test_a_job_is_suspended_and_resumed_once(control_plane: ControlPlane) -> Non
     live(control_plane, work)
 
 
+def test_a_pod_gets_a_deadline_and_never_a_later_one(control_plane: ControlPlane) -> None:
+    async def work(b: Bench) -> None:
+        uid = await b.pod("p")
+        for seconds in (90, 60, 60):
+            assert await b.writer.set_pod_deadline(b.namespace, "p", uid, seconds) == Done()
+            assert (await b.read("p"))["spec"]["activeDeadlineSeconds"] == seconds
+        assert why(await b.writer.set_pod_deadline(b.namespace, "p", uid, 70)) is RefusalReason.STALE
+        replaced = await b.writer.set_pod_deadline(b.namespace, "p", str(uuid.uuid4()), 50)
+        assert why(replaced) is RefusalReason.REPLACED
+        gone = await b.writer.set_pod_deadline(b.namespace, "nobody", uid, 50)
+        assert why(gone) is RefusalReason.GONE
+        assert (await b.read("p"))["spec"]["activeDeadlineSeconds"] == 60
+
+    live(control_plane, work)
+
+
 def test_conditions_of_pods_are_merged_and_guarded_by_the_uid(control_plane: ControlPlane) -> None:
     async def work(b: Bench) -> None:
         uid = await b.pod("p")

@@ -71,6 +71,10 @@ def nested(parent: str, *children: str) -> str:
         ),
         ("queues: [{name: a, runtime: {least: 1h}}]", "queues[0].runtime"),
         (
+            "queues: [{name: a, runtime: {enforcePods: true}}]",
+            "queues[0].runtime.enforcePods: needs enforce: true, of this queue or of one above",
+        ),
+        (
             "queues: [{name: a, runtime: {default: 5h, most: 4h}}]",
             "queues[0].runtime.default: 5h is longer than the most, 4h",
         ),
@@ -194,6 +198,7 @@ def test_queues_that_are_refused(text: str, message: str) -> None:
         "{prices: {devices: [{perHour: 2}]}, "
         "queues: [{name: a, budget: {money: 1e6, period: week, warnAt: [0.5, 1]}, runtime: {default: 1h}}]}",
         "queues: [{name: a, runtime: {default: 4h, most: 1d, enforce: true}}, {name: b, parent: a}]",
+        "queues: [{name: a, runtime: {enforce: true}}, {name: b, parent: a, runtime: {enforcePods: true}}]",
         "queues: [{name: a, runtime: {most: 4h}}, {name: b, parent: a, runtime: {default: 4h, most: none}}]",
     ],
 )

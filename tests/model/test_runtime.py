@@ -7,7 +7,8 @@ import msgspec
 import pytest
 
 from maitred.model.job import Job, JobSpec, JobStatus
-from maitred.model.meta import MarkSaid, ObjectMeta
+from maitred.model.meta import MarkSaid, ObjectMeta, OwnerReference
+from maitred.model.pod import MIRROR
 from maitred.model.runtime import (
     DEFAULT_GRACE,
     EXPECTED_RUNTIME,
@@ -27,6 +28,7 @@ from maitred.model.runtime import (
     deadline_of,
     ends_of,
     enforced_limit_of,
+    is_alone,
     last_end_of,
     limit_of,
     runtime_of,
@@ -85,7 +87,7 @@ def test_snapshots_have_it_of_groups_that_run_and_of_groups_that_wait() -> None:
     snapshot = snapshot_of([b.node("n1"), *gang("run", node="n1"), *gang("wait")])
     (view,) = snapshot.groups
     (seated,) = (seated for seated in snapshot.seated if seated)
-    assert view.runtime == seated.runtime == Runtime(expected=2 * HOUR, limit=60_000)
+    assert view.runtime == seated.runtime == Runtime(expected=2 * HOUR, limit=60_000, endable=True)
 
 
 def test_a_mark_that_cannot_be_read_is_warned_of_and_changes_nothing() -> None:
@@ -214,6 +216,30 @@ def test_nobody_enforces_a_limit_where_there_is_no_job_to_end() -> None:
     found = Runtime(stay=Stay(HOUR, MAX_RUNTIME))
     assert enforced_limit_of(found, TERMS) is None
     assert limit_of(found, TERMS) == (HOUR, "asked", MAX_RUNTIME, False)
+
+
+def test_of_pods_that_nobody_controls_they_are_enforced_where_the_queue_says_so() -> None:
+    alone = Runtime(endable=True, stay=Stay(HOUR, MAX_RUNTIME))
+    assert enforced_limit_of(alone, TERMS) is None
+    assert enforced_limit_of(alone, TERMS._replace(pods=True)) == (HOUR, "asked", MAX_RUNTIME, True)
+    assert enforced_limit_of(Runtime(stay=Stay(HOUR, MAX_RUNTIME)), TERMS._replace(pods=True)) is None
+    assert together(NOT_SAID, [alone, alone]).endable
+    assert not together(NOT_SAID, [alone, NOT_SAID]).endable
+
+
+@pytest.mark.parametrize(
+    ("about", "alone"),
+    [
+        (ObjectMeta("p", "team"), True),
+        (ObjectMeta("p", "kube-system"), False),
+        (ObjectMeta("p", "team", annotations={MIRROR: "x"}), False),
+        (ObjectMeta("p", "team", owner_references=(OwnerReference("Job", "j", controller=True),)), False),
+        (ObjectMeta("p", "team", owner_references=(OwnerReference("Job", "j"),)), True),
+    ],
+)
+def test_who_is_controlled_by_nobody(about: ObjectMeta, alone: bool) -> None:
+    assert is_alone(about) == alone
+    assert runtime_of(about, endable=is_alone(about)).endable == alone
 
 
 def test_a_promise_counts_only_on_limits_that_somebody_enforces() -> None:

@@ -68,9 +68,28 @@ def workloads(draw: st.DrawFn, name: str) -> list[Obj]:
 
 
 @st.composite
+def pods_alone(draw: st.DrawFn) -> list[Obj]:
+    """That nobody controls: each by itself, or in a gang; in one, somebody may control another member."""
+    gang, about = draw(st.booleans()), draw(marks())
+    found = [b.pod_group("g", 2)] if gang else []
+    for index in range(draw(st.integers(0, 3))):
+        own = draw(st.sampled_from([None, None, draw(st.integers(1, 100_000))]))
+        spec = {} if own is None else {"activeDeadlineSeconds": own}
+        owner = draw(st.sampled_from([None, None, None, None, None, "ReplicaSet/web"]))
+        more: Any = {"group": "g"} if gang else {}
+        node = draw(st.sampled_from(["n1", "n1", None]))
+        pod = b.pod(f"alone-{index}", cpu=1, annotations=about, node=node, owner=owner, spec=spec, **more)
+        if node is not None and draw(st.integers(0, 3)):
+            pod["status"]["startTime"] = ago(draw(st.integers(0, 600)))
+        found.append(pod)
+    return found
+
+
+@st.composite
 def policies(draw: st.DrawFn) -> Obj:
     def terms() -> Obj:
-        return {"default": draw(spans), "most": draw(spans), "enforce": draw(st.integers(0, 3)) > 0}
+        enforce, pods = draw(st.integers(0, 3)) > 0, draw(st.booleans())
+        return {"default": draw(spans), "most": draw(spans), "enforce": enforce, "enforcePods": pods}
 
     parents = {"mine": "top", "yours": "top"}
     return {"queues": [{"name": q, "parent": parents.get(q, ""), "runtime": terms()} for q in QUEUES]}
@@ -81,7 +100,8 @@ def policies(draw: st.DrawFn) -> Obj:
 def test_deadlines_are_as_an_independent_checker_says_and_one_plan_sets_all(
     policy: Obj, data: st.DataObject
 ) -> None:
-    objects = [b.node("n1"), *data.draw(workloads("one")), *data.draw(workloads("two"))]
+    jobs = [*data.draw(workloads("one")), *data.draw(workloads("two"))]
+    objects = [b.node("n1", cpu=16), *jobs, *data.draw(pods_alone())]
     plan = decide(objects, policy, NOON)
     assert verify(objects, plan, policy, None, NOW) == []
     assert not plan["evictions"]
@@ -90,11 +110,17 @@ def test_deadlines_are_as_an_independent_checker_says_and_one_plan_sets_all(
 
 
 def carry_out(objects: list[Obj], plan: Obj) -> None:
-    jobs: dict[str, Any] = {
-        f"default/{one['metadata']['name']}": one for one in objects if one["kind"] == "Job"
+    known: dict[tuple[str, str], Any] = {
+        (one["kind"], f"default/{one['metadata']['name']}"): one for one in objects
     }
     for deadline in plan["deadlines"]:
-        job, seconds = jobs[deadline["job"]], deadline["seconds"]
+        seconds = deadline["seconds"]
+        if deadline["pod"]:
+            spec = known["Pod", deadline["pod"]]["spec"]
+            assert seconds < spec.get("activeDeadlineSeconds", seconds + 1), "no deadline is made later"
+            spec["activeDeadlineSeconds"] = seconds
+            continue
+        job = known["Job", deadline["job"]]
         annotations = job["metadata"].setdefault("annotations", {})
         before = job["spec"].pop("activeDeadlineSeconds", None)
         annotations.pop(SET_DEADLINE, None)

@@ -260,14 +260,14 @@ def test_what_is_remembered_of_an_account_is_what_is_worked_out_anew(world: Worl
     for move in [0, *moves]:
         if move and asks:
             ask, row = asks[move % len(asks)], np.array([move % len(snapshot.nodes.names)], dtype=np.intp)
-            one = np.ones(1, dtype=np.int64)
+            copies = np.ones(1, dtype=np.int64)
             if move % 4 == 0 and len(marks) > 1:
                 trial.rollback(marks.pop())
             elif move % 4 == 1:
-                trial.hold(ask.shapes[0], row, one, nobody, ask.account)
+                trial.hold(ask.shapes[0], row, copies, nobody, ask.account)
             else:
                 marks.append(trial.checkpoint())
-                trial.seat(ask.shapes[0], row, one, ask.account)
+                trial.seat(ask.shapes[0], row, copies, ask.account)
         anew = use.on(trial.load)
         for ask in asks:
             known, fresh = list(choices(use, ask, policy)), list(choices(anew, ask, policy))

@@ -209,6 +209,17 @@ def test_what_forbids_preemption_forbids_reclaim(rules: Raw, own: Raw, told: str
     assert told in found
 
 
+def test_an_order_without_priority_forbids_no_reclaim() -> None:
+    """It orders those who wait. For priority alone nobody leaves then."""
+    order = {"order": ["fair-share", "age"]}
+    assert said(CLUSTER, reclaiming(), policy={**TEAMS, **order}) == []
+    ranks = [*CLUSTER[:4], user_of("train", "language", priority=20)]
+    by_rank = reclaiming(cause="Preemption", own=20)
+    assert "4: evicted for default/train, but the policy allows no preemption" in said(
+        ranks, by_rank, policy={**policy(queue("language")), **order}
+    )
+
+
 def test_marks_do_not_protect_what_is_borrowed() -> None:
     objects = deepcopy(CLUSTER)
     objects[3]["metadata"]["annotations"] = {"maitred.dev/non-preemptible": "true"}
@@ -379,6 +390,30 @@ def test_queues_that_groups_cannot_be_in() -> None:
     assert seated(tree, job, user_of("new", "a", ownerReferences=controlled), new="n1") == [
         "14: gets a place, but different queues are named for it"
     ]
+
+
+@pytest.mark.parametrize(
+    ("queues", "users", "divided"),
+    [
+        (("a", "a"), ("", ""), False),
+        (("a", "b"), ("", ""), True),
+        (("a", ""), ("", ""), True),
+        (("", "default"), ("", ""), True),
+        (("a", "a"), ("eve", "bob"), True),
+    ],
+)
+def test_a_group_is_of_one_queue_and_one_user(
+    queues: tuple[str, str], users: tuple[str, str], divided: bool
+) -> None:
+    rules = policy(queue("a"), queue("b"), queue("default"))
+    members = [
+        user_of(f"g-{n}", queues[n], 1, users[n], group="g", created="2026-01-31T09:00:00Z") for n in (0, 1)
+    ]
+    objects = [big("n1"), pod_group("g", 2), *members]
+    makes = plan([bind("g-0", "n1", "g"), bind("g-1", "n1", "g")], [entry("g", "Scheduled", 2, 2, 2)])
+    assert (14 in judged(objects, makes, policy=rules)) == divided
+    refuses = plan([], [entry("g", "Invalid", 2, 2, 0, blocker("Request"))])
+    assert (judged(objects, refuses, policy=rules) == []) == divided
 
 
 def test_the_devices_of_a_gang_are_of_one_model() -> None:

@@ -41,9 +41,15 @@ _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
     help="Also print admission policies: they set schedulerName in the pods of labelled namespaces, limit "
     "what maitred may change in Jobs, and note who makes a workload.",
 )
+@click.option(
+    "--pod-deadlines",
+    is_flag=True,
+    help="Also print the right to set deadlines of pods, with a policy that limits it to that. Queues with "
+    "runtime.enforcePods need it.",
+)
 @output.output("yaml", "json")
 @output.refuses_bad_input
-def command(namespace: str, image: str | None, admission: bool, form: str) -> None:
+def command(namespace: str, image: str | None, admission: bool, pod_deadlines: bool, form: str) -> None:
     """Print the Kubernetes objects that install the scheduler in a cluster, for kubectl to apply.
 
     Build the image first, from deploy/Containerfile: there is no public image. A cluster can have only one
@@ -61,9 +67,8 @@ def command(namespace: str, image: str | None, admission: bool, form: str) -> No
         output.warn((WITHOUT_IMAGE,))
     if not image or len(image) > LONGEST_IMAGE or not image.isprintable() or " " in image:
         raise InputError("--image", "", "", f"{image[:80]!r} is not an image reference")
-    items = [placed(item, namespace, image) for item in objects("base")]
-    if admission:
-        items += [limited_to(item, namespace) for item in objects("admission")]
+    parts = ["base", *(["admission"] if admission else []), *(["pods"] if pod_deadlines else [])]
+    items = [in_place(item, namespace, image) for part in parts for item in objects(part)]
     if form == "json":
         output.write_data({"apiVersion": "v1", "kind": "List", "items": items}, form)
         return
@@ -88,6 +93,12 @@ def manifests() -> Path:
 def check_namespace(name: str) -> None:
     if not _LABEL.fullmatch(name):
         raise InputError("--namespace", "", "", f"{name[:63]!r} is not a valid name for a namespace")
+
+
+def in_place(item: dict[str, Any], namespace: str, image: str) -> dict[str, Any]:
+    if "AdmissionPolicy" in item["kind"]:
+        return limited_to(item, namespace)
+    return placed(item, namespace, image)
 
 
 def limited_to(item: dict[str, Any], namespace: str) -> dict[str, Any]:

@@ -30,8 +30,10 @@ def enforced_spans(runtime: Runtime, terms: RunTerms) -> tuple[int, int]:
 
 
 def end_of_start(start: int, runtime: Runtime, terms: RunTerms) -> int:
-    """By when a group has ended for certain that starts then."""
-    deadline = NEVER if runtime.stay.deadline is None else runtime.stay.deadline
+    """By when a group has ended for certain that starts then. Of a Job that had to end before nobody knows
+    when it does."""
+    known = runtime.stay.deadline
+    deadline = NEVER if known is None or known <= start else known
     return min(start + min(enforced_spans(runtime, terms)), deadline, NEVER)
 
 

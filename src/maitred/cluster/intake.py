@@ -17,7 +17,7 @@ from maitred.model.membership import KEYS, PodWords, leads, said_by
 from maitred.model.meta import key_of
 from maitred.model.pod import MIRROR, Pod, bound_at, is_node_bound
 from maitred.model.protection import ALL_PROTECTION_MARKS, UNPROTECTED, Protection, protection_of
-from maitred.model.runtime import EXPECTED_RUNTIME, runtime_of
+from maitred.model.runtime import EXPECTED_RUNTIME, is_alone, runtime_of
 
 T = TypeVar("T")
 MOST_SECONDS = 2**40
@@ -112,6 +112,7 @@ class Intake:
             spec.scheduler_name,
             spec.active_deadline_seconds,
             spec.termination_grace_period_seconds,
+            is_alone(pod.metadata),
         )
         found = self._usual_standings.get(like)
         if found is None:
@@ -126,7 +127,10 @@ class Intake:
             protection = msgspec.structs.replace(protection, last_checkpoint=None)
         rank = GroupRank(spec.priority, spec.priority_class_name, spec.preemption_policy)
         runtime = runtime_of(
-            pod.metadata, spec.active_deadline_seconds, spec.termination_grace_period_seconds
+            pod.metadata,
+            spec.active_deadline_seconds,
+            spec.termination_grace_period_seconds,
+            is_alone(pod.metadata),
         )
         wish = failure_wish(pod.metadata)
         return self.numbered(Standing(rank, spec.scheduler_name, protection, runtime, wish))

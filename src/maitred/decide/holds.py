@@ -61,7 +61,8 @@ def still_kept(ahead: Trial, hold: Hold, context: Context) -> Assignment | None:
     found = seat_within(ahead, theirs, within, context, context.steps(), FULL_RULES)
     if found is None or len(found) < theirs.need:
         return None
-    return [(needed[place][0], row) for place, row in found]
+    others = [(needed[place][0], row) for place, row in found]
+    return others if is_admitted(ahead, hold.ask, others, True) else None
 
 
 def fits(trial: Trial, hold: Hold, seats: Assignment, context: Context) -> bool:

@@ -18,6 +18,7 @@ from maitred.model.plan import (
     Alternative,
     Bind,
     Blocker,
+    DeadlineToSet,
     Departure,
     Eviction,
     GroupVerdict,
@@ -149,7 +150,8 @@ def seats(plan: Plan, width: int | None) -> Iterator[Text]:
         ("Without paying", unpaid_rows(plan)),
         ("Nominations", seat_rows(plan.nominations)),
         ("Evictions", evicted(plan.evictions)),
-        ("Deadlines of Jobs", deadline_rows(plan)),
+        ("Deadlines of Jobs", deadline_rows(one for one in plan.deadlines if one.job)),
+        ("Deadlines of pods", deadline_rows(one for one in plan.deadlines if one.pod)),
         ("Too late for their deadlines", late_rows(plan)),
         ("Healing", healing_rows(plan)),
         ("Room kept for pods that come later", kept_rows(plan.holds)),
@@ -172,13 +174,13 @@ def unpaid_rows(plan: Plan) -> Iterator[Sequence[Cell]]:
             yield "", one.group, "no budget pays for it: any group that pays may evict it at any time"
 
 
-def deadline_rows(plan: Plan) -> Iterator[Sequence[Cell]]:
-    for one in plan.deadlines:
+def deadline_rows(deadlines: Iterable[DeadlineToSet]) -> Iterator[Sequence[Cell]]:
+    for one in deadlines:
         whose = one.said if "/" in one.said else f"queue {one.said}"
         words = f"ends at {one.ends}, by the run-time limit of {one.group} ({whose})"
         yield (
             "",
-            one.job,
+            one.job or one.pod,
             words if one.seconds is not None else "has none any more: it waits for places again",
         )
 

@@ -216,6 +216,15 @@ def job_deadline(uid: str, version: str, seconds: int | None) -> bytes:
     return encode(OwnerPatch(meta, {"activeDeadlineSeconds": seconds}))
 
 
+class PodPatch(Lean, frozen=True):
+    metadata: WrittenMeta
+    spec: Mapping[str, object]
+
+
+def pod_deadline(uid: str, seconds: int) -> bytes:
+    return encode(PodPatch(WrittenMeta(uid=uid), {"activeDeadlineSeconds": seconds}))
+
+
 class LabelledMeta(Lean, frozen=True):
     name: str
     labels: Mapping[str, str]

@@ -208,6 +208,19 @@ class Writer:
                 return written
         return Unknown(f"PATCH {path}: another client changed the Job at the same time, {ATTEMPTS} times")
 
+    async def set_pod_deadline(
+        self, namespace: str, name: str, uid: str, seconds: int
+    ) -> Done | Refused | Unknown:
+        """When a pod ends, counted from its start. The server itself lets nobody make that later: stale where
+        the pod has an earlier deadline by now."""
+
+        async def judge(error: KubeError) -> Refused | None:
+            late = isinstance(error, ApiError) and error.status == 422 and "activeDeadline" in error.message
+            return Refused(RefusalReason.STALE, str(error)) if late else refusal(error)
+
+        path, body = PODS.path(namespace, name), bodies.pod_deadline(uid, seconds)
+        return await self._write("PATCH", path, body, DONE, judge, MERGE_PATCH)
+
     async def _change_owner(
         self,
         owner: "OwnerToWrite",

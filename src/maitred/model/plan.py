@@ -226,20 +226,29 @@ class DueGroup(Record, frozen=True):
     """It cannot be done in time any more, even if it starts as soon as it may."""
 
 
-class JobDeadline(Record, frozen=True):
-    """The `activeDeadlineSeconds` that a Job is to have, so that its group ends with its run-time limit."""
+class DeadlineToSet(Record, frozen=True):
+    """The `activeDeadlineSeconds` that a Job is to have, or a pod that nobody controls, so that its group
+    ends with its run-time limit."""
 
     job: str
+    """Empty if it is a pod."""
     uid: str
     group: str = ""
     """That the limit is of. Empty if it has no places any more, and the deadline that we have set is taken
     back."""
     seconds: int | None = None
-    """From the start of the Job; None: it is to have no deadline."""
+    """From the start of the Job or pod; None: the Job is to have no deadline."""
     ends: str | None = None
     """When that is."""
     said: str = ""
     """By whose word: the mark that asks for the limit, or the queue that gives it."""
+    pod: str = ""
+    """Empty if it is a Job."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The name of the Job, and of the pod."""
+        return self.job, self.pod
 
 
 class ClaimToMake(Record, frozen=True):
@@ -327,8 +336,8 @@ class Plan(Record, frozen=True):
     taints: tuple[NodeTaint, ...] = ()
     """Lemons to taint, and nodes that are none any more."""
     drains: tuple[DrainDecision, ...] = ()
-    deadlines: tuple[JobDeadline, ...] = ()
-    """Of Jobs whose groups run in queues that enforce limits: those that must change."""
+    deadlines: tuple[DeadlineToSet, ...] = ()
+    """Of Jobs and pods whose groups run in queues that enforce limits: those that must change."""
     due: tuple[DueGroup, ...] = ()
     """Groups that wait and have deadlines of their own."""
     wake_at: str | None = None

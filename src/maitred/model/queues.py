@@ -70,6 +70,8 @@ class QueueRuntime(Setting, frozen=True):
     """Groups that ask for more may not be in the queue."""
     enforce: bool = False
     """Whether limits end groups, by the deadlines of their Jobs; otherwise they are estimates."""
+    enforce_pods: bool = False
+    """Whether they also end pods that nobody controls, by deadlines of their own."""
 
 
 class Queue(Setting, frozen=True):

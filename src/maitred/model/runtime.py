@@ -5,7 +5,8 @@ There are two kinds of ends. An end that is *enforced* comes from Kubernetes, or
 - `activeDeadlineSeconds` of a Job, which counts from its `status.startTime`: while its pods wait, too. The
   clock stops when the Job is suspended, and begins anew when it is resumed;
 - `activeDeadlineSeconds` of a pod, which counts from when its node has accepted it;
-- a run-time limit in a queue that enforces them: the leader sets the deadline of the Job accordingly.
+- a run-time limit in a queue that enforces them: the leader sets the deadline of the Job accordingly, or of
+  the pods that nobody controls.
 
 All else is an *estimate*: what a group says of how long it runs, and limits that nobody enforces. A run-time
 limit counts from when the first member has its place, and anew after the group has lost all of its places.
@@ -23,6 +24,7 @@ import msgspec
 from maitred.model.duration import FORM, LONGEST, milliseconds
 from maitred.model.job import JOB_CONTROLLER, SYSTEM_NAMESPACES, Job
 from maitred.model.meta import CUT_TO, Lean, MarkSaid, ObjectMeta, own_mark
+from maitred.model.pod import MIRROR
 from maitred.model.timing import UNTIMED, WantedTimes, common_timing, timing_of
 
 EXPECTED_RUNTIME, MAX_RUNTIME = "maitred.dev/expected-runtime", "maitred.dev/max-runtime"
@@ -68,6 +70,8 @@ class Runtime(Lean, frozen=True):
     """How long it may take to leave once it has to."""
     unread: str | None = None
     """What was said and cannot be read."""
+    endable: bool = False
+    """Nobody controls it: its own deadline could be set, and nobody would make another pod in its place."""
     stay: Stay = NO_STAY
     """Of a group: what holds for all of its members."""
 
@@ -84,7 +88,7 @@ class Runtime(Lean, frozen=True):
         return tuple(found)
 
 
-NOT_SAID = Runtime()
+NOT_SAID, NOT_SAID_ALONE = Runtime(), Runtime(endable=True)
 
 
 class RunTerms(NamedTuple):
@@ -96,6 +100,8 @@ class RunTerms(NamedTuple):
     most: int | None = None
     most_of: str = ""
     enforced: bool = False
+    pods: bool = False
+    """That is so of pods that nobody controls, too."""
 
 
 NO_TERMS = RunTerms()
@@ -135,17 +141,28 @@ JOB_DEADLINE = "activeDeadlineSeconds of its Job"
 
 
 def runtime_of(
-    metadata: ObjectMeta, deadline_seconds: int | None = None, grace_seconds: int | None = None
+    metadata: ObjectMeta,
+    deadline_seconds: int | None = None,
+    grace_seconds: int | None = None,
+    endable: bool = False,
 ) -> Runtime:
     """What an object says of itself."""
     said, grace = own_mark(metadata, EXPECTED_RUNTIME), DEFAULT_GRACE
     if grace_seconds is not None:
         grace = grace_seconds * 1000
     if said is None and deadline_seconds is None and grace == DEFAULT_GRACE:
-        return NOT_SAID
+        return NOT_SAID_ALONE if endable else NOT_SAID
     expected = None if said is None else milliseconds(said) or None
     unread = said if expected is None else None
-    return Runtime(expected, None if deadline_seconds is None else in_bounds(deadline_seconds), grace, unread)
+    limit = None if deadline_seconds is None else in_bounds(deadline_seconds)
+    return Runtime(expected, limit, grace, unread, endable)
+
+
+def is_alone(about: ObjectMeta) -> bool:
+    """Whether nobody controls a pod, neither its node nor anybody else, and it is not of the system."""
+    owners = about.owner_references
+    controlled = bool(owners) and any(owner.controller for owner in owners)
+    return not controlled and MIRROR not in about.annotations and about.namespace not in SYSTEM_NAMESPACES
 
 
 def in_bounds(seconds: int) -> int:
@@ -165,6 +182,7 @@ def together(group: Runtime, members: Iterable[Runtime], stays: Iterable[Stay] =
         limit=max(limits) if limits and len(limits) == len(told) else None,
         grace=max((member.grace for member in told), default=DEFAULT_GRACE),
         unread=unread[0] if unread else None,
+        endable=bool(told) and all(member.endable for member in told),
         stay=common_stay(set(stays)),
     )
 
@@ -229,9 +247,14 @@ def form_of(key: str) -> str:
 def deadline_of(job: Job) -> int | None:
     """When Kubernetes ends a Job, in milliseconds since 1970; None if it does not, or its clock stands."""
     seconds, started = job.spec.active_deadline_seconds, job.status.start_time
-    if seconds is None or started is None or job.spec.suspend:
+    if seconds is None or started is None or job.spec.suspend or not is_managed_by_kubernetes(job):
         return None
     return round(started.timestamp() * 1000) + in_bounds(seconds)
+
+
+def is_managed_by_kubernetes(job: Job) -> bool:
+    """Whoever else manages a Job may end it or not."""
+    return job.spec.managed_by in ("", JOB_CONTROLLER)
 
 
 def can_be_ended(job: Job, one_gang: bool) -> bool:
@@ -240,8 +263,7 @@ def can_be_ended(job: Job, one_gang: bool) -> bool:
     pods = 1 if job.spec.parallelism is None else job.spec.parallelism
     at_once = job.spec.completions is None or job.spec.completions <= pods
     ours = job.metadata.namespace not in SYSTEM_NAMESPACES
-    managed = job.spec.managed_by in ("", JOB_CONTROLLER)
-    return ours and managed and at_once and (one_gang or pods == 1)
+    return ours and is_managed_by_kubernetes(job) and at_once and (one_gang or pods == 1)
 
 
 def is_set_by_us(job: Job) -> bool:
@@ -262,7 +284,8 @@ def limits_of(runtime: Runtime, terms: RunTerms = NO_TERMS) -> tuple[RunLimit, .
     found = list[RunLimit]()
     if runtime.limit is not None:
         found.append(RunLimit(runtime.limit, "pod-deadline", POD_DEADLINE, True))
-    stay, enforced = runtime.stay, terms.enforced and runtime.stay.endable
+    stay = runtime.stay
+    enforced = terms.enforced and (stay.endable or (terms.pods and runtime.endable))
     if terms.most is not None and (stay.asked or terms.default or LONGEST) >= terms.most:
         found.append(RunLimit(terms.most, "queue-most", terms.most_of, enforced))
     elif stay.asked is not None:

@@ -39,7 +39,8 @@ def _faults(case: Case, eviction: Eviction, protected: set[str]) -> Iterator[str
     if group is None:
         yield f"evicted for {eviction.preemptor or 'no group'}, which is not Preempting"
         return
-    if not rules.allowed:
+    rights = eviction.cause in (RECLAIM, BUDGET)
+    if not (rules.allowed if rights else rules.by_priority):
         yield f"evicted for {group.key}, but the policy allows no preemption"
     if group.preemption_policy == "Never":
         yield f"evicted for {group.key}, whose preemptionPolicy is Never"
@@ -49,7 +50,7 @@ def _faults(case: Case, eviction: Eviction, protected: set[str]) -> Iterator[str
         yield "evicted, but it belongs to its node"
     if rules.own_only and pod.scheduler not in {member.scheduler for member in group.pending}:
         yield f"evicted for {group.key}, but it belongs to the scheduler {pod.scheduler}"
-    if eviction.cause in (RECLAIM, BUDGET):
+    if rights:
         # Neither priorities nor marks keep what is borrowed or not paid for; rights.py and scavengers.py
         # judge whether it is.
         if not case.policy.rights:

@@ -11,6 +11,7 @@ from math import ceil
 from .case import Breach, Case, breach
 from .fields import Doc
 from .groups import Group
+from .impossible import stays
 from .payers import places_of
 from .pods import Pod
 from .queues import Rights
@@ -35,6 +36,16 @@ class JobClock:
         return None if started is None or self.doc.doc("spec").flag("suspend") else thousandths(started)
 
     @property
+    def is_kept(self) -> bool:
+        """Whether Kubernetes keeps its deadline: what others manage, they may end or not."""
+        return self.doc.doc("spec").text("managedBy") in ("", "kubernetes.io/job-controller")
+
+    @property
+    def end(self) -> int | None:
+        known = self.begun is not None and self.seconds is not None and self.is_kept
+        return (self.begun or 0) + (self.seconds or 0) * SECOND if known else None
+
+    @property
     def seconds(self) -> int | None:
         spec = self.doc.doc("spec")
         return spec.integer("activeDeadlineSeconds") if spec.given("activeDeadlineSeconds") else None
@@ -49,21 +60,60 @@ class JobClock:
         spec, meta = self.doc.doc("spec"), self.doc.doc("metadata")
         pods = spec.integer("parallelism") if spec.given("parallelism") else 1
         at_once = not spec.given("completions") or spec.integer("completions") <= pods
-        ours = spec.text("managedBy") in ("", "kubernetes.io/job-controller")
         free = meta.text("namespace") not in SYSTEM
-        return at_once and ours and free and (group.gang or pods == 1)
+        return at_once and self.is_kept and free and (group.gang or pods == 1)
 
 
 def judge_deadlines(case: Case) -> Iterator[Breach]:
-    said = {doc.text("job"): doc for doc in case.plan.docs("deadlines")}
-    due = dict(_due(case)) if any(rule.enforces for rule in case.policy.rights.queues.values()) else {}
+    told = case.plan.docs("deadlines")
+    said = {doc.text("job"): doc for doc in told if not doc.text("pod")}
+    of_pods = {doc.text("pod"): doc for doc in told if doc.text("pod")}
+    due, pods = dict[str, int](), dict[str, int]()
+    if any(rule.enforces for rule in case.policy.rights.queues.values()):
+        due, pods = dict(_due(case)), dict(_due_pods(case))
     for name, doc in said.items():
         for fault in _faults(case, name, doc, due):
             yield breach(LIMITS, f"Job {name}", fault)
-    for name in sorted(due.keys() - said.keys()):
-        yield breach(
-            LIMITS, f"Job {name}", "runs in a queue that enforces limits, and does not end with its limit"
-        )
+    for name, doc in of_pods.items():
+        for fault in _faults_of_pod(case, name, doc, pods):
+            yield breach(LIMITS, f"pod {name}", fault)
+    missing = [f"Job {name}" for name in due.keys() - said.keys()]
+    missing += [f"pod {name}" for name in pods.keys() - of_pods.keys()]
+    for name in sorted(missing):
+        yield breach(LIMITS, name, "runs in a queue that enforces limits, and does not end with its limit")
+
+
+def _faults_of_pod(case: Case, name: str, doc: Doc, due: Mapping[str, int]) -> Iterator[str]:
+    pod = case.cluster.pods.get(name)
+    if pod is None or doc.text("uid") != pod.uid:
+        yield "is given a deadline, and there is no such pod"
+    elif name not in due or pod.started is None:
+        yield "is given a deadline, and no queue says that it ends"
+    else:
+        right = max(1, ceil((due[name] - thousandths(pod.started)) / SECOND))
+        if not doc.given("seconds") or abs(doc.integer("seconds") - right) > 1:
+            yield f"ends after {doc.raw.get('seconds')} s, and its limit is over after {right} s"
+
+
+def _due_pods(case: Case) -> Iterator[tuple[str, int]]:
+    """Pods that nobody controls that end later than the limits of their groups, and when they should."""
+    books = Books(case)
+    for group in {case.leaf_of[pod.key] for pod in case.cluster.pods.values() if pod.key in case.leaf_of}:
+        here = [pod for pod in group.members if _is_here(pod)]
+        starts = [thousandths(pod.started) for pod in here if pod.started is not None]
+        limit = group_limit(case, books, group, here) if starts else None
+        for pod in here if limit is not None else ():
+            if pod.started is None or pod.controller is not None:
+                continue
+            end, own = min(starts) + (limit or 0), _own_span(case, pod)
+            latest = max(end, thousandths(pod.started) + SECOND) + SECOND
+            if own is None or thousandths(pod.started) + own > latest:
+                yield pod.key, end
+
+
+def _own_span(case: Case, pod: Pod) -> int | None:
+    spec = case.cluster.raw[("Pod", pod.key)].doc("spec")
+    return spec.integer("activeDeadlineSeconds") * SECOND if spec.given("activeDeadlineSeconds") else None
 
 
 def _faults(case: Case, name: str, doc: Doc, due: Mapping[str, int]) -> Iterator[str]:
@@ -106,12 +156,14 @@ def _due(case: Case) -> Iterator[tuple[str, int]]:
 def group_limit(case: Case, books: Books, group: Group, here: list[Pod]) -> int | None:
     """How long a group may run, if its queue ends it."""
     members = [pod for pod in group.members if not pod.finished]
-    for pod in members:
+    alone = all(_is_alone(pod) for pod in members)
+    for pod in members if not alone else ():
         job = _job(case, f"{pod.namespace}/{pod.controller[1]}") if _has_job(pod) and pod.controller else None
         if job is None or not job.serves(group):
             return None
     queue, rights = books.queue(here[0]), case.policy.rights
-    if not queue or not any(rights.queues[name].enforces for name in rights.chain(queue)):
+    rules = [rights.queues[name] for name in rights.chain(queue)] if queue else []
+    if not any(rule.enforces for rule in rules) or (alone and not any(rule.ends_pods for rule in rules)):
         return None
     asked, (default, most) = asked_by(case, group), terms_of(rights, queue)
     limit = default if asked is None else asked
@@ -152,6 +204,10 @@ def _span(key: str, text: str) -> int | None:
 def _job(case: Case, name: str) -> JobClock | None:
     found = case.cluster.owners.get("Job", {}).get(name)
     return None if found is None else JobClock(found)
+
+
+def _is_alone(pod: Pod) -> bool:
+    return pod.controller is None and not stays(pod) and pod.namespace not in SYSTEM
 
 
 def _has_job(pod: Pod) -> bool:

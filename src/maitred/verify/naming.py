@@ -6,7 +6,7 @@ from .case import Breach, Case, breach
 from .groups import Group
 from .limits import asked_by
 from .models import says_unknown_models
-from .payers import account_of
+from .payers import account_of, names_of
 from .rights import LIMITS
 
 
@@ -21,7 +21,14 @@ def may_be_barred(case: Case, group: Group) -> bool:
             return True
         if any(rights.queues[name].is_selective for name in rights.chain(found.queue)):
             return True
-    return asks_too_much(case, group) or says_unknown_models(case, group)
+    return is_divided(case, group) or asks_too_much(case, group) or says_unknown_models(case, group)
+
+
+def is_divided(case: Case, group: Group) -> bool:
+    """Whether its waiting members name different queues, some of them perhaps none, or are of different
+    users."""
+    names = {names_of(pod, case.leaf_of[pod.key].key, case.cluster) for pod in group.pending}
+    return bool(case.policy.rights) and len(names) > 1
 
 
 def asks_too_much(case: Case, group: Group) -> bool:
@@ -38,7 +45,11 @@ def asks_too_much(case: Case, group: Group) -> bool:
 
 def judge_askers(case: Case) -> Iterator[Breach]:
     for group in case.groups if case.policy.rights else ():
-        if (case.bound(group) or case.nominated(group)) and asks_too_much(case, group):
+        if not case.bound(group) and not case.nominated(group):
+            continue
+        if asks_too_much(case, group):
             yield breach(
                 LIMITS, group.key, "gets places, and asks for a longer run time than its queue allows"
             )
+        if is_divided(case, group):
+            yield breach(LIMITS, group.key, "gets places, and its members name different queues or users")

@@ -7,6 +7,8 @@ from .groups import Group
 from .holds import undecided
 from .order import misfits
 from .promises import promised
+from .rights import Books, is_refused, might_be_refused
+from .rules import Bind
 from .selectors import matches
 from .trees import Tree, rule_of
 
@@ -48,6 +50,11 @@ def _enough(group: Group, nominated: set[str]) -> bool:
     return needed <= len(nominated) < needed + max(1, group.slice_size)
 
 
+def _others(case: Case, group: Group) -> list[Bind]:
+    seats = (*case.binds, *case.nominations)
+    return [seat for seat in seats if case.group_of[seat[0].key] is not group]
+
+
 def _broken(case: Case, group: Group) -> bool:
     """Whether places that the quorum of a group had been promised still work, and it was not left them.
 
@@ -55,7 +62,7 @@ def _broken(case: Case, group: Group) -> bool:
     the promise holds against whoever was decided instead. The latter is not asked where pods look at others:
     who sits where changes what works.
     """
-    seats, managed = promised(case, group.pending), case.policy.managed
+    seats, open_nodes = promised(case, group.pending), {node.name for node in case.open_to(group)}
     if case.bound(group) or group.barred or case.invalid(group) or len(seats) != group.needed:
         return False
     if case.links.of(group) is not None or case.links.is_unclear(group) or group in case.healed:
@@ -64,9 +71,11 @@ def _broken(case: Case, group: Group) -> bool:
         return False
     if case.is_hour_missing:
         return False
+    if seats and (might_be_refused(case, group) or is_refused(case, seats, _others(case, group))):
+        return False
     if set(seats) == set(case.nominated(group)):
         return False
-    if managed is not None and not all(matches(managed, node.labels) for _, node in seats):
+    if any(node.name not in open_nodes for _, node in seats):
         return False
     if rule_of(group, case.staying(group), seats) is not None:
         return False
@@ -79,4 +88,13 @@ def _broken(case: Case, group: Group) -> bool:
         pod.affinity or pod.anti_affinity or pod.spreads or pod.claims or pod.wants_devices for pod in pods
     ):
         return False
-    return set(seats) <= set(case.kept)
+    return set(seats) <= set(case.kept) and not _yields(case, group, seats)
+
+
+def _yields(case: Case, group: Group, seats: list[Bind]) -> bool:
+    """Whether somebody of another queue gets places on these nodes. Whoever is within its guarantee goes
+    before who borrows, and whether it is, is not asked here."""
+    books, places = Books(case), {node.name for _, node in seats}
+    own = {books.queue(pod) for pod, _ in seats}
+    others = (pod for pod, node in _others(case, group) if node.name in places)
+    return bool(case.policy.rights) and any(books.queue(pod) not in own for pod in others)

@@ -40,12 +40,23 @@ class Account:
 
 def account_of(pod: Pod, group: str, cluster: Cluster) -> Account:
     """`group` is the key of the group that the pod is in."""
-    places = list(places_of(pod, group, cluster))
-    said = [marks[QUEUE] for marks in places if marks.get(QUEUE)]
-    others = [marks[key] for marks in places for key in (*FOREIGN, "") if marks.get(key)]
+    said, others = _named(pod, group, cluster)
     space = cluster.namespaces.get(pod.namespace, {}).get(QUEUE, "")
     queue = next((name for name in (*said[:1], *others[:1], space) if name), DEFAULT)
     return Account(queue, _user(pod, cluster), len(set(said)) > 1)
+
+
+def names_of(pod: Pod, group: str, cluster: Cluster) -> tuple[str, str]:
+    """The queue that is named for it, and its user; empty for what nobody says."""
+    said, others = _named(pod, group, cluster)
+    return next(iter((*said, *others)), ""), _user(pod, cluster)
+
+
+def _named(pod: Pod, group: str, cluster: Cluster) -> tuple[list[str], list[str]]:
+    """Queues that are named for it, nearest first: with our mark, and with those of others."""
+    places = list(places_of(pod, group, cluster))
+    said = [marks[QUEUE] for marks in places if marks.get(QUEUE)]
+    return said, [marks[key] for marks in places for key in (*FOREIGN, "") if marks.get(key)]
 
 
 def places_of(pod: Pod, group: str, cluster: Cluster) -> Iterator[Labels]:

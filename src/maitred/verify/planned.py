@@ -243,8 +243,9 @@ class HoldJudge:
         limit = group_limit(self.case, self.books, group, [pod])
         found += [] if limit is None else [first + limit]
         job = self._job(pod)
-        if job is not None and job.begun is not None and job.seconds is not None:
-            found.append(job.begun + job.seconds * 1000)
+        # A Job that should have ended ends nobody who starts now.
+        if job is not None and job.end is not None and (pod.holds or job.end > self.now):
+            found.append(job.end)
         return found
 
     def _job(self, pod: Pod) -> JobClock | None:

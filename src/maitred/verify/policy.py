@@ -35,6 +35,9 @@ class Template:
 @dataclass(frozen=True)
 class Preemption:
     allowed: bool
+    """Whether any group may take the places of others,"""
+    by_priority: bool
+    """and of those of lower priority."""
     delay: int
     own_only: bool
     suspends: bool
@@ -150,13 +153,15 @@ def _spares(doc: Doc) -> Spares:
 
 
 def _preemption(doc: Doc) -> Preemption:
-    """An order that does not go by priority displaces nobody, whatever else the policy says."""
+    """An order that does not go by priority displaces nobody for it, whatever else the policy says."""
     rules = doc.doc("preemption")
     delay = duration(rules.text("delay", "0"))
     if delay is None:
         raise rules.error("delay", "must be a duration such as 10m")
+    allowed = rules.text("mode", PRIORITY) == PRIORITY
     return Preemption(
-        allowed=rules.text("mode", PRIORITY) == PRIORITY == _order(doc),
+        allowed=allowed,
+        by_priority=allowed and _order(doc) == PRIORITY,
         delay=delay,
         own_only=rules.text("victims") == "own",
         suspends=rules.text("jobs", "suspend") == "suspend",

@@ -8,6 +8,7 @@ from .groups import Group
 from .order import misfits
 from .placement import find_placement
 from .pods import Pod
+from .rights import is_refused
 from .rules import Bind
 from .selectors import matches
 from .trees import Tree, rule_of
@@ -41,11 +42,12 @@ def kept(case: Case) -> list[Bind]:
 
 
 def _has_promises(case: Case, group: Group) -> bool:
-    """Whether it was promised places for all that its quorum lacks, and nothing but room is missing."""
-    needed = group.needed
+    """Whether it was promised places for all that its quorum lacks, and nothing but room is missing.
+    Limits of its queue may have changed since."""
+    needed, seats = group.needed, promised(case, group.pending)
     if case.invalid(group) or group.barred or needed is None or needed <= 0 or len(group.pending) < needed:
         return False
-    return group.met({pod.key for pod, _ in promised(case, group.pending)})
+    return group.met({pod.key for pod, _ in seats}) and not (seats and is_refused(case, seats))
 
 
 def _in_turn(case: Case, group: Group, held: list[Bind]) -> World:

@@ -73,6 +73,7 @@ class QueueRule:
     longest: int | None = None
     """and how long any of them does at most."""
     enforces: bool = False
+    ends_pods: bool = False
     namespaces: Selector | None = None
     """Whose groups it is for; None: everybody's."""
     is_selective: bool = False
@@ -251,6 +252,7 @@ def _rule(doc: Doc) -> QueueRule:
         default_span=_span(doc.doc("runtime"), "default"),
         longest=_span(doc.doc("runtime"), "most"),
         enforces=doc.doc("runtime").flag("enforce"),
+        ends_pods=doc.doc("runtime").flag("enforcePods"),
         namespaces=label_selector(doc, "namespaces"),
         is_selective=doc.given("namespaces") or doc.given("priorities"),
     )

@@ -242,17 +242,38 @@ def _judge_limits(books: Books) -> Iterator[Breach]:
     ways = ((binds, books.holding), (promised, [*books.staying, *binds]))
     found = dict[Breach, None]()
     for new, before in ways:
-        for name, rule in books.rights.queues.items():
-            used = books.use_of(name, [*before, *new])
-            added = _more(used, books.use_of(name, before)) if books.use_of(name, new) else {}
-            if added:
-                found |= dict.fromkeys(_over(name, rule.terms, used, added))
-                found |= dict.fromkeys(_over_by_user(books, name, [*before, *new], new))
-                if not rule.borrows and not books.rights.is_within(name, used, added):
-                    words = "would have more than its guarantee, and borrows never"
-                    found[breach(LIMITS, f"queue {name}", words)] = None
+        found |= dict.fromkeys(_beyond(books, new, before))
     yield from found
     yield from _judge_lending(books)
+
+
+def _beyond(books: Books, new: Sequence[Bind], before: Sequence[Bind]) -> Iterator[Breach]:
+    for name, rule in books.rights.queues.items():
+        used = books.use_of(name, [*before, *new])
+        added = _more(used, books.use_of(name, before)) if books.use_of(name, new) else {}
+        if added:
+            yield from _over(name, rule.terms, used, added)
+            yield from _over_by_user(books, name, [*before, *new], new)
+            if not rule.borrows and not books.rights.is_within(name, used, added):
+                yield breach(LIMITS, f"queue {name}", "would have more than its guarantee, and borrows never")
+
+
+def is_refused(case: Case, seats: Sequence[Bind], beside: Sequence[Bind] = ()) -> bool:
+    """Whether limits of its queues forbid a group these seats once all who leave have left, beside others."""
+    if not case.policy.rights:
+        return False
+    books, leaving = Books(case), {pod.key for pod in case.leaving}
+    staying = [seat for seat in books.holding if seat[0].key not in leaving]
+    lifted = any(books.lifts.of(case.group_of[pod.key]) for pod, _ in seats)
+    return not lifted and any(_beyond(books, seats, [*staying, *beside]))
+
+
+def might_be_refused(case: Case, group: Group) -> bool:
+    """Whether it depends on more than such limits: on a budget, or on what others do not lend."""
+    books, rights = Books(case), case.policy.rights
+    queues = {books.queue(pod) for pod in group.pending} - {""}
+    paid = any(name in rights.budgets for queue in queues for name in rights.chain(queue))
+    return paid or (bool(queues) and any(not rule.lends for rule in rights.queues.values()))
 
 
 def _more(used: Use, before: Use) -> Use:

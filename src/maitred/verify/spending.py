@@ -18,7 +18,7 @@ from .case import Breach, Case, breach
 from .claimed import priced_as
 from .fields import Doc
 from .kept import Kept, KeptDevices
-from .limits import asked_by, terms_of
+from .limits import JobClock, asked_by, terms_of
 from .membership import owners_of
 from .pods import Pod
 from .queues import Allotment, is_model
@@ -308,7 +308,9 @@ class _Ledger:
         group = self.case.leaf_of[pod.key] if pod.holds else self.case.group_of[pod.key]
         members = [one for one in group.members if not one.finished] or [pod]
         deadlines = [self._pod_deadline(one) for one in members]
-        jobs = [end for one in members if (end := self._job_end(one)) is not None]
+        ends = [end for one in members if (end := self._job_end(one)) is not None]
+        # Who starts although its Job has had its time is not ended by it.
+        jobs = [end for end in ends if pod.holds or end > self.now]
         spans = [max(one for one in deadlines if one is not None)] if None not in deadlines else []
         asked, (default, most) = (
             asked_by(self.case, group),
@@ -328,10 +330,7 @@ class _Ledger:
         owners = owners_of(pod, self.case.cluster).known
         if not owners or owners[0][0] != "Job":
             return None
-        spec, start = owners[0][1].doc("spec"), owners[0][1].doc("status").moment("startTime")
-        if start is None or not spec.given("activeDeadlineSeconds") or spec.flag("suspend"):
-            return None
-        return thousandths(start) + spec.integer("activeDeadlineSeconds") * 1000
+        return JobClock(owners[0][1]).end
 
     # -- what is remembered ----------------------------------------------------------------------------
 
@@ -377,7 +376,8 @@ class _Ledger:
 
     def _has_changed(self, name: str, right: Spent) -> bool:
         last = self.known.queues.get(name) if self.known.at is not None else None
-        last = last or Spent(right.unit, right.begun)
+        if last is None or last.unit != right.unit:
+            last = Spent(right.unit, right.begun)
         return abs(last.rate - right.rate) > LEAST or abs(last.kept - right.kept) > LEAST
 
 

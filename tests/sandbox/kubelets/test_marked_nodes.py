@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from maitred.kube.client import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Client, encode
-from maitred.kube.resources import LEASES, NODES
+from maitred.kube.resources import LEASES, NODES, PODS
 from maitred.model.node import UNREACHABLE
 from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.controlplane.run import ControlPlane
@@ -135,6 +135,22 @@ def test_a_node_that_was_given_up_while_everybody_slept_is_ready_again(control_p
 
     def is_after(node: Json, version: int) -> bool:
         return int(node["metadata"]["resourceVersion"]) > version
+
+    on_marked_node(control_plane, steps)
+
+
+def test_a_pod_ends_at_its_deadline_also_if_it_gets_one_as_it_runs(control_plane: ControlPlane) -> None:
+    async def steps(place: Cluster, kubelets: Callable[[], Any]) -> None:
+        async with kubelets():
+            late = pod("late")
+            late["spec"]["activeDeadlineSeconds"] = 3600
+            await place.create(late)
+            await place.phase("late", "Running")
+            body = encode({"spec": {"activeDeadlineSeconds": 1}})
+            path = PODS.path(place.namespace, "late")
+            await place.client.request("PATCH", path, body=body, content_type=MERGE_PATCH)
+            status = await place.phase("late", "Failed")
+            assert status["reason"] == "DeadlineExceeded"
 
     on_marked_node(control_plane, steps)
 

@@ -111,7 +111,8 @@ class QueueTree:
 
 def _run_terms(chain: Sequence[Queue]) -> RunTerms:
     """`chain`: a queue and all above it, from the top down."""
-    found = RunTerms(enforced=any(one.runtime.enforce for one in chain))
+    enforced = any(one.runtime.enforce for one in chain)
+    found = RunTerms(enforced=enforced, pods=enforced and any(one.runtime.enforce_pods for one in chain))
     for queue in chain:
         default, most = milliseconds(queue.runtime.default), milliseconds(queue.runtime.most)
         if default is not None:

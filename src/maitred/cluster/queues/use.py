@@ -115,7 +115,7 @@ class QueueUse(Account):
     def ahead(self, load: Load, leaving: Mask) -> Self:
         other = self.on(load)
         if other.later is None:
-            other.look_ahead(leaving)
+            other._leave_out(np.flatnonzero(leaving & self.load.here))
         assert other.later is not None
         other.now, other.shared, other.later = other.later, other.shared_later, None
         other._answers = Answers()
@@ -167,12 +167,15 @@ class QueueUse(Account):
         self._note_change()
 
     def look_ahead(self, leaving: Mask) -> None:
-        self._grow()
         if self.later is None:
-            pods = np.flatnonzero(leaving & self.load.here)
-            self.later = self.now - self._of_pods(pods)
-            self.shared_later = self.shared.copy()
-            self._move_shared(self.shared_later, self.later, pods, -1)
+            self._leave_out(np.flatnonzero(leaving & self.load.here))
+
+    def _leave_out(self, pods: Rows) -> None:
+        """These are gone later."""
+        self._grow()
+        self.later = self.now - self._of_pods(pods)
+        self.shared_later = self.shared.copy()
+        self._move_shared(self.shared_later, self.later, pods, -1)
 
     def expect(self, pods: Rows) -> None:
         self._grow()

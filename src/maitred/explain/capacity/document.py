@@ -23,7 +23,7 @@ from typing import Literal
 from msgspec import UNSET, UnsetType
 
 from maitred.explain.forecast.estimate import Orders
-from maitred.model.plan import Record
+from maitred.model.plan import EvictionCause, Record
 from maitred.model.policy import API_VERSION
 
 # -- can the next gang be placed ---------------------------------------------------------------------------
@@ -172,6 +172,8 @@ class PreemptionWorth(Record, frozen=True):
     waited_hours: float
     expected_wait_hours: float | None
     """How long it would wait from now on, where both orders of starting were looked at for it."""
+    cause: EvictionCause | UnsetType = UNSET
+    """Why its victims would leave for it. Left out where there are no queues: for its priority then."""
 
 
 # -- topology ----------------------------------------------------------------------------------------------

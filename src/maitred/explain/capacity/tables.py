@@ -311,9 +311,13 @@ def _worth(each: PreemptionWorth) -> str:
     return f"{worth}; else waits {duration(each.expected_wait_hours)}"
 
 
+CAUSES = {"Reclaim": ", reclaimed", "Budget": ", not paid for"}
+"""What is said of those who leave for something else than a priority."""
+
+
 def _victims(each: PreemptionWorth) -> str:
     named = listed(each.victims[:MOST_NAMES], "group", len(each.victims))
-    victims = f"{counted(each.pods, 'pod')} of {named}"
+    victims = f"{counted(each.pods, 'pod')} of {named}{CAUSES.get(each.cause or '', '')}"
     if each.violations:
         victims += f", {each.violations} beyond budgets"
     return f"{victims}; not allowed: {each.why_not}" if each.why_not else f"{victims}, now"

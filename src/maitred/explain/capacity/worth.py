@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 
 import msgspec
+from msgspec import UNSET
 
 from maitred.decide.ask import ask_of
 from maitred.decide.context import Context
@@ -68,7 +69,7 @@ def _forbidden(survey: Survey) -> Iterator[PreemptionWorth]:
         rank = screen(ranked.view, survey.snapshot, survey.context, survey.rehearsal.now).rank
         preemptor = Preemptor(ranked.view, ask_of(ranked.view), rank)
         kin = (survey.rehearsal.kin(ranked), rank)
-        if kin in seen or not _is_refused(survey, preemptor) or not _ranks_above_some(survey, preemptor):
+        if kin in seen or not _is_refused(survey, preemptor) or not _might_evict(survey, preemptor):
             continue
         if not left or survey.effort.spent:
             survey.notes.append(
@@ -92,7 +93,10 @@ def _is_refused(survey: Survey, preemptor: Preemptor) -> bool:
     return preemptor.rank.preemption_policy == "Never" or too_early
 
 
-def _ranks_above_some(survey: Survey, preemptor: Preemptor) -> bool:
+def _might_evict(survey: Survey, preemptor: Preemptor) -> bool:
+    """False is certain. Where there are queues, who has borrowed leaves whatever its priority."""
+    if survey.snapshot.book is not None:
+        return True
     return bool(survey.evictable.below(preemptor.rank.priority, preemptor.view.pending_schedulers).any())
 
 
@@ -139,6 +143,7 @@ def _told(
         break_even_hours=round(lost / devices, 2) if devices else None,
         waited_hours=survey.waited(ranked),
         expected_wait_hours=None,
+        cause=UNSET if survey.snapshot.book is None else evictions[0].cause,
     )
 
 

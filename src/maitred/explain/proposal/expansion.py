@@ -247,10 +247,12 @@ class Made:
         return {key: value for key, value in said.items() if key == EXPECTED_RUNTIME}
 
     def _spec(self, spec: PodSpec, replicas: Replicas) -> PodSpec:
+        """Owners may end at once, after 0 seconds; pods may not."""
+        ends = None if replicas.deadline is None else max(1, replicas.deadline)
         return msgspec.structs.replace(
             spec,
             priority_class_name=spec.priority_class_name or self.workload.priority_class,
-            active_deadline_seconds=spec.active_deadline_seconds or replicas.deadline,
+            active_deadline_seconds=spec.active_deadline_seconds or ends,
         )
 
     def _claim(self, template: Body, pod: str) -> Volume:

@@ -213,6 +213,7 @@ def runtime(said: Runtime) -> Runtime:
         limit=said.limit,
         grace=said.grace,
         unread=None if said.unread is None else MARK,
+        endable=said.endable,
         stay=stay(said.stay),
     )
 

@@ -18,7 +18,6 @@ from maitred.decide.queues.words import named, shown
 from maitred.decide.record import TriedGroup
 from maitred.explain.situation import Situation
 from maitred.explain.why.ending import stated_ends
-from maitred.model.policy import preempts
 from maitred.model.words import moment
 
 MOST_BORROWERS = 3
@@ -113,7 +112,7 @@ class _Lending:
         }
 
     def _free_from(self, pods: Rows) -> int:
-        if not preempts(self.situation.policy):
+        if self.situation.policy.preemption.mode == "never":
             return NEVER
         return int(self.standings.lent_until[pods].max())
 

@@ -14,7 +14,6 @@ from maitred.explain.receipts import group_words
 from maitred.explain.situation import Situation
 from maitred.explain.why.answer import YieldAnswer
 from maitred.model.plan import Eviction
-from maitred.model.policy import preempts
 from maitred.model.queues import DEFAULT_QUEUE, named_queue
 from maitred.model.reservations import ReservedNodes, WarnedUnit
 from maitred.model.words import counted, moment
@@ -38,7 +37,7 @@ def yield_of(situation: Situation, rows: Rows) -> YieldAnswer | None:
     for kept in situation.decided().reservations:
         if warned := next((one for one in kept.warned if one.pod in keys and not one.stays), None):
             return _once_reserved(kept, warned, any(borrowed))
-    if not any(borrowed) or not preempts(situation.policy):
+    if not any(borrowed) or situation.policy.preemption.mode == "never":
         return None
     return _whenever(situation, situation.once(_standings), staying, borrowed)
 

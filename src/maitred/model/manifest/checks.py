@@ -42,6 +42,8 @@ from maitred.model.storage import CSINode, PersistentVolume, PersistentVolumeCla
 LONGEST_NAME = 253
 LONGEST_NAMESPACE = 63
 INT32 = range(-(2**31), 2**31)
+DEADLINES = range(1, 2**31)
+"""Seconds after which a node ends a pod."""
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?", re.ASCII)
 _PREFIX = r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?/)?"
@@ -121,6 +123,7 @@ def check_pod(pod: Pod) -> None:
     spec = pod.spec
     check_quantities(all_resources(spec))
     check_int32("spec.priority", spec.priority)
+    check_deadline(spec.active_deadline_seconds)
     group = spec.scheduling_group
     if group and group.pod_group_name is not None and (problem := name_problem(group.pod_group_name)):
         raise FieldError("spec.schedulingGroup.podGroupName", problem)
@@ -138,6 +141,12 @@ def check_pod(pod: Pod) -> None:
     for position, volume in enumerate(spec.volumes):
         check_volume(f"spec.volumes[{position}]", volume)
     device_checks.check_named_claims(spec.resource_claims)
+
+
+def check_deadline(seconds: int | None) -> None:
+    if seconds is not None and seconds not in DEADLINES:
+        problem = f"is {str(seconds)[:40]}, and must be from {DEADLINES[0]} to {DEADLINES[-1]}"
+        raise FieldError("spec.activeDeadlineSeconds", problem)
 
 
 @lru_cache(maxsize=4096)

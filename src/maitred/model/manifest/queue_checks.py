@@ -202,6 +202,9 @@ def check_run_times(queues: Sequence[Queue]) -> None:
                 if span is not None and allowed is not None and span > allowed:
                     what = f"{getattr(said, name)} is longer than {whose}, {other.queue.runtime.most}"
                     raise FieldError(f"{field}.{name}", what)
+        if said.enforce_pods and not any(other.queue.runtime.enforce for other in terms.chain()):
+            what = "needs enforce: true, of this queue or of one above"
+            raise FieldError(f"{field}.enforcePods", what)
 
 
 def check_span(field: str, said: str) -> int | None:

@@ -14,6 +14,7 @@ from maitred.sandbox.kubelets.objects import Container, Pod
 Json = dict[str, Any]
 
 LEASE_SECONDS = 40
+KILLED = 137
 MAX_PODS = "110"
 SOFTWARE = {
     "kubeletVersion": f"maitred-{__version__}",
@@ -133,6 +134,11 @@ def ended(pod: Pod, exit_code: int) -> Json:
         "conditions": conditions("False", "ContainersReady", "Ready"),
         "containerStatuses": containers(pod, False, {"terminated": ending}),
     }
+
+
+def past_its_deadline(pod: Pod) -> Json:
+    words = "Pod was active on the node longer than the specified deadline"
+    return {**ended(pod, KILLED), "reason": "DeadlineExceeded", "message": words}
 
 
 def conditions(status: str, *types: str) -> list[Json]:

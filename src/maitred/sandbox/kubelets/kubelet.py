@@ -6,10 +6,12 @@ import math
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import Enum, auto
 from itertools import count
 from typing import Any
 
+from maitred.kube.bodies import wall_clock
 from maitred.kube.client import JSON, STRATEGIC_MERGE_PATCH
 from maitred.kube.errors import ApiError
 from maitred.kube.resources import PODS, Resource
@@ -23,7 +25,6 @@ from maitred.sandbox.kubelets.objects import Node, Pod
 
 log = logging.getLogger(__name__)
 
-KILLED = 137
 CORE_EVENTS = Resource("", "v1", "events", "Event")
 PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6)
 """Between attempts to prepare the devices of a pod, in seconds."""
@@ -55,6 +56,10 @@ class KubeletPod:
     """What is being done for it."""
     stops_within: float = math.inf
     """Seconds that it was given to stop, if it is stopping."""
+    clock: asyncio.Task[None] | None = None
+    """Ends it when its deadline comes,"""
+    deadline: int | None = None
+    """which is so many seconds after its start."""
 
 
 class Kubelet:
@@ -92,6 +97,7 @@ class Kubelet:
         local = self._pods.pop(uid, None)
         if local is not None:
             self._interrupt(local)
+            self._stop_clock(local)
             self._free(uid)
 
     def die(self) -> None:
@@ -99,6 +105,7 @@ class Kubelet:
         self.alive = False
         for local in self._pods.values():
             self._interrupt(local)
+            self._stop_clock(local)
 
     def revive(self) -> None:
         self.alive = True
@@ -118,6 +125,11 @@ class Kubelet:
                 self._begin(local, PodStage.STOPPING, self._stop(local, seconds))
         elif local.stage is PodStage.NEW and not pod.is_finished:
             self._admit(local)
+        deadline, started = pod.spec.active_deadline_seconds, pod.status.start_time
+        if deadline is not None and started is not None and deadline != local.deadline:
+            self._stop_clock(local)
+            local.deadline, left = deadline, started + timedelta(seconds=deadline) - wall_clock()
+            local.clock = self._spawn(self._end_in_time(local, left.total_seconds()))
 
     def _admit(self, local: KubeletPod) -> None:
         """One that was admitted before is not asked again: a kubelet that restarts keeps what it runs."""
@@ -143,6 +155,11 @@ class Kubelet:
     def _interrupt(self, local: KubeletPod) -> None:
         if local.task is not None:
             local.task.cancel()
+
+    def _stop_clock(self, local: KubeletPod) -> None:
+        local.deadline = None
+        if local.clock is not None:
+            local.clock.cancel()
 
     # -- what takes time -----------------------------------------------------------------------------------
 
@@ -174,6 +191,13 @@ class Kubelet:
             self._free(local.pod.metadata.uid)
             await self._report(local.pod, bodies.ended(local.pod, exit_code(local.pod.metadata)))
 
+    async def _end_in_time(self, local: KubeletPod, seconds: float) -> None:
+        await asyncio.sleep(max(0.0, seconds))
+        if local.stage is not PodStage.STOPPING and not local.pod.is_finished:
+            self._interrupt(local)
+            self._free(local.pod.metadata.uid)
+            await self._report(local.pod, bodies.past_its_deadline(local.pod))
+
     async def _prepare(self, local: KubeletPod) -> None:
         """Its devices, as often as it takes: what is in the way may go. A new reason is told."""
         told = ""
@@ -194,7 +218,7 @@ class Kubelet:
         await asyncio.sleep(seconds)
         self._free(pod.metadata.uid)
         if not local.pod.is_finished:
-            await self._report(pod, bodies.ended(pod, KILLED))
+            await self._report(pod, bodies.ended(pod, bodies.KILLED))
         certain = {"gracePeriodSeconds": 0, "preconditions": {"uid": pod.metadata.uid}}
         await self._send(pod, "DELETE", "", certain)
 
