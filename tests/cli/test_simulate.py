@@ -179,6 +179,12 @@ def test_reservations_have_no_days_in_a_simulation(small: str, tmp_path: Path) -
     assert refused(small, "--policy", own) == f"{own}: {words}"
 
 
+def test_simulations_have_no_autoscaler(small: str, tmp_path: Path) -> None:
+    own = written(tmp_path / "own.yaml", "provisioning: {class: queued.example.com}")
+    words = "provisioning: asks an autoscaler for nodes, and simulations have none; leave it out"
+    assert refused(small, "--policy", own) == f"{own}: {words}"
+
+
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_placement_that_cannot_seat_the_jobs(tmp_path: Path, jobs: str) -> None:
     file = written(tmp_path / "gangs.yaml", SMALL.replace("pod-by-pod", "best-fit"))

@@ -193,6 +193,66 @@ def test_money_is_charged_by_the_model_that_a_group_gets() -> None:
     assert "25 EUR a day" in blocker(decide([nodes[0], asks("g", 8, "2h")], rules), "g")["message"]
 
 
+NIGHTS: Obj = {"from": "14:00", "until": "06:00", "factor": 0.5}
+DEAR_MONDAYS: Obj = {"days": ["Mon"], "factor": 10}
+
+
+def by_the_hour(money: float, *hours: Obj, period: str = "day") -> Obj:
+    """Noon is on a Saturday."""
+    prices = {"devices": [{"perHour": 1}], "hours": list(hours), "currency": "EUR"}
+    budget = {"money": money, "period": period}
+    return {"prices": prices, "queues": [{"name": "team", "budget": budget, "runtime": RUNTIME}]}
+
+
+@pytest.mark.parametrize(
+    ("money", "limit", "hours", "fits"),
+    [
+        (24, "4h", (NIGHTS,), True),  # two hours for 8 each, and two for 4
+        (23.9, "4h", (NIGHTS,), False),
+        (16, "2h", (NIGHTS,), True),
+        (15.9, "2h", (NIGHTS,), False),
+        (0, "2h", ({"factor": 0},), True),
+        # On Monday each hour costs ten times as much: 8 x 24 on the days before, and 8 x 10 x 24.
+        (1919, "60h", (DEAR_MONDAYS,), False),
+        (1920, "60h", (DEAR_MONDAYS,), True),
+        # Monday is the third day; a week later it is the tenth.
+        (1919, "230h", ({**DEAR_MONDAYS, "days": ["Sun"]},), False),
+    ],
+)
+def test_each_hour_costs_what_it_costs(money: float, limit: str, hours: tuple[Obj, ...], fits: bool) -> None:
+    objects, rules = [b.node("n", gpu=8), asks("g", 8, limit)], by_the_hour(money, *hours)
+    plan = decide(objects, rules)
+    assert bound(plan) == (["g"] if fits else [])
+    assert judged(objects, plan, rules) == []
+
+
+def test_the_blocker_says_for_how_long_the_money_lasts_by_the_hour() -> None:
+    found = blocker(decide([b.node("n", gpu=8), asks("g", 8, "6h")], by_the_hour(28, NIGHTS)), "g")
+    assert found["message"].startswith(
+        "it would fit, but queue team may spend 28 EUR a day: 0 are spent and 0 committed, and the group "
+        "needs 32 (8 an hour at plain prices, until its end); no day pays for so much: set "
+        "maitred.dev/max-runtime to 5h or less"
+    )
+
+
+def test_when_prices_change_it_is_decided_again() -> None:
+    objects = [b.node("n", gpu=8), asks("g", 8, "2h")]
+    assert decide(objects, by_the_hour(12, NIGHTS))["wakeAt"] == "2026-01-31T14:00:00Z"
+    later = "2026-01-31T14:00:00Z"
+    assert bound(decide(objects, by_the_hour(12, NIGHTS), later)) == ["g"]
+
+
+def test_a_run_across_a_change_of_price_has_spent_each_part() -> None:
+    objects = [b.node("n", gpu=8), asks("r", 8, "8h", node="n", since="2026-01-31T10:00:00Z")]
+    rules = by_the_hour(100, {"from": "11:00", "until": "13:00", "factor": 3})
+    plan = decide(objects, rules)
+    found = spending(plan)
+    assert (found["spent"], found["rate"], found["committed"]) == (8 + 24, 8, 24 + 5 * 8)
+    assert judged(objects, plan, rules) == []
+    plan["budgets"]["queues"][0]["spent"] = 16
+    assert any("has spent 16, and it is 32" in told for told in judged(objects, plan, rules))
+
+
 # -- periods -------------------------------------------------------------------------------------------
 
 

@@ -14,10 +14,12 @@ from maitred import __version__
 from maitred.cli import cli
 from maitred.cli.scheduler import NAME, command
 from maitred.controllers.keeping import BOOKED, HEALTH, LIFTED, RESERVED, SPENDING, USE, WAITING
+from maitred.controllers.provisioning import POD_TEMPLATES
 from maitred.kube.answers import ServiceAddress
-from maitred.kube.resources import GROUPS
+from maitred.kube.resources import GROUPS, resource_of
 from maitred.model.kinds import KINDS, row_of
 from maitred.model.overrides import VERB as OVERRIDE
+from maitred.model.provisioning import ProvisioningRequest
 from maitred.model.reserving import VERB as RESERVE
 from maitred.model.suspending import SUSPENDABLE
 from maitred.sandbox.controlplane.run import ControlPlane
@@ -67,6 +69,16 @@ def test_the_role_lets_the_scheduler_watch_every_kind_of_the_table_and_no_other(
         (group, resource) for group, resource, verb in grants(base("ClusterRole", NAME)) if verb == "watch"
     }
     assert granted == watched
+
+
+def test_the_right_to_ask_for_nodes_is_apart_and_is_no_more_than_that() -> None:
+    [role, binding] = yaml.safe_load_all((DEPLOY / "provisioning/rbac.yaml").read_text())
+    kinds = (resource_of(ProvisioningRequest), POD_TEMPLATES)
+    asked = {(one.group, one.plural, "create") for one in kinds}
+    assert set(grants(role)) == asked
+    assert asked.isdisjoint(grants(base("ClusterRole", NAME)))
+    assert binding["roleRef"]["name"] == role["metadata"]["name"]
+    assert binding["subjects"] == base("ClusterRoleBinding", NAME)["subjects"]
 
 
 def test_every_kind_of_owner_that_is_suspended_may_be_patched_and_the_limits_know_it() -> None:

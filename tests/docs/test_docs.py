@@ -188,6 +188,7 @@ def test_the_blockers_page_has_the_details_of_its_examples(file: Path, tmp_path:
         ("Hold", model.KeptRoom),
         ("Drain", model.DrainDecision),
         ("Deadline", model.DeadlineToSet),
+        ("NodeRequest", model.NodeRequest),
         ("Group", model.GroupVerdict),
         ("Blocker", model.Blocker),
         ("Remedy", model.Remedy),

@@ -15,6 +15,7 @@ from maitred.explain.audit.replaying import replayed
 from maitred.explain.audit.sections import sections
 from maitred.explain.audit.tables import audit_lines
 from maitred.model.policy import DevicePrice, Level, Policy, Prices, Topology
+from maitred.model.tariff import PriceHours
 from tests.explain.audited import GPU, NOON, Json, audited, job, node, pod, tell
 
 EIGHT: Json = {"requests": {GPU: 8, "cpu": 8}}
@@ -171,6 +172,12 @@ def test_a_day_costs_what_the_policy_says() -> None:
     [cost] = found.costs
     assert (cost.devices, cost.device_hours_per_day, cost.money_per_day) == (8, 192, 480)
     assert "480.00 EUR" in text_of(found)
+
+
+def test_a_day_costs_what_its_hours_cost() -> None:
+    nights = Prices("EUR", H100.prices.devices, (PriceHours(0.5, "18:00", "06:00"),))
+    [cost] = audited(*half(**MODEL), policy=Policy(prices=nights)).costs
+    assert cost.money_per_day == 360
 
 
 def test_no_device_costs_twice() -> None:

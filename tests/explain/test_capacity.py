@@ -269,6 +269,8 @@ def test_what_idleness_costs() -> None:
     assert found.currency == "EUR"
     assert found.idle[0].reasons[0].cost_per_hour == 20.0
     assert asked(one()).idle[0].reasons[0].cost_per_hour is None
+    prices["prices"]["hours"] = [{"from": "11:00", "until": "13:00", "factor": 1.5}]
+    assert asked(one(), prices).idle[0].reasons[0].cost_per_hour == 30.0
 
 
 # -- incomplete groups -------------------------------------------------------------------------------------

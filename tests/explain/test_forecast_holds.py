@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from maitred.explain.forecast.estimate import Estimate
 from maitred.explain.forecast.forecast import estimate
@@ -13,6 +15,7 @@ from tests.decide.holding import after_noon, runs, waits
 from tests.explain.forecasts import at, hours, past, remembered, requests, situation
 from tests.oracle import builders as b
 from tests.oracle.builders import Obj
+from tests.oracle.effort import examples
 
 HOLDS: Obj = {"holds": {"depth": 1}}
 
@@ -100,7 +103,7 @@ def test_those_who_come_later_do_not_delay_a_hold() -> None:
     nodes = [b.node("a", cpu=4), b.node("b", cpu=4)]
     objects = [*nodes, busy("short", "a", 30), busy("early", "b", 60), *waits("large", 4, 120, -40, size=2)]
     asked = requests(situation(objects).snapshot)
-    history = remembered([past(f"small-{n}", 0.1 * n + 0.05, 3.0, asked) for n in range(60)], since=6)
+    history = remembered([past(f"small-{n}", 0.2 * n + 0.05, 3.0, asked) for n in range(30)], since=6)
     assert found(objects, "large", {}, history).latest is None
     told = found(objects, "large", None, history)
     assert told.latest == at(1)
@@ -192,3 +195,38 @@ def test_a_reservation_that_comes_again_keeps_its_nodes_each_time() -> None:
     assert told.words.startswith("not known: it has no room beside what is held for others or reserved")
     told = found([*one_node()[:1], *waits("mine", 4, 60 * 23 + 1)], "mine", policy)
     assert told.words.startswith("not known: it would fit, but a is reserved for namespace vision from ")
+
+
+# -- any cluster -------------------------------------------------------------------------------------------
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> tuple[list[Obj], Obj]:
+    tens = st.integers(1, 12).map(lambda number: 10 * number)
+    objects = [b.node(f"n{n}", cpu=4, labels={"pool": "demo"}) for n in range(draw(st.integers(2, 3)))]
+    for number, node in enumerate(list(objects)):
+        pod = runs(f"run{number}", node["metadata"]["name"], cpu=draw(st.sampled_from((2, 4))))
+        until = draw(st.one_of(st.none(), tens))
+        objects.append(pod if until is None else busy(f"run{number}", node["metadata"]["name"], until))
+    for number in range(draw(st.integers(1, 5))):
+        lasts, size, since = draw(tens), draw(st.integers(1, 3)), -draw(tens)
+        limit, priority = draw(st.sampled_from((lasts, lasts, None))), draw(st.sampled_from((0, 0, 5)))
+        cpu = draw(st.sampled_from((2, 4)))
+        objects += said(waits(f"g{number}", cpu, limit, since, size=size, priority=priority), lasts)
+    holds = {"depth": draw(st.integers(1, 4)), "after": draw(st.sampled_from(("none", "30m"))), "idle": 2}
+    policy: Obj = {"holds": holds, **(reserved(60, 120) if draw(st.booleans()) else {})}
+    return objects, policy
+
+
+@examples(25)
+@given(worlds())
+def test_nobody_is_expected_after_its_hold(world: tuple[list[Obj], Obj]) -> None:
+    objects, policy = world
+    asked = situation(objects, policy)
+    waiting = [one.group for one in asked.decided().decisions if one.verdict == "Waiting"]
+    for verdict in asked.plan(waiting).decisions:
+        begins = verdict.blockers[0].detail.get("hold", {}).get("begins") if verdict.blockers else None
+        if begins is not None:
+            told = estimate(asked, verdict.group)
+            ordered = [hours(told.earliest), hours(told.likely), hours(told.latest), hours(begins)]
+            assert ordered == sorted(ordered)

@@ -94,6 +94,47 @@ def test_at_whose_cost() -> None:
     assert offered(proposal)[0][0] == "now with 2 of 4 members"
 
 
+NIGHTS: Obj = {"from": "22:00", "until": "06:00", "timeZone": "Europe/Berlin", "factor": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("marks", "hours", "offers"),
+    [
+        ({"expected-runtime": "4h"}, [NIGHTS], ["2026-01-31T21:00:00Z costs 128.00 instead of 256.00"]),
+        ({"max-runtime": "4h"}, [NIGHTS], ["2026-01-31T21:00:00Z costs 128.00 instead of 256.00"]),
+        # It is longer than a night: as much of it as there is.
+        ({"expected-runtime": "12h"}, [NIGHTS], ["2026-01-31T17:00:00Z costs 512.00 instead of 672.00"]),
+        # Saturday noon: until Monday, but no longer than its deadline allows.
+        (
+            {"expected-runtime": "4h"},
+            [{"factor": 0.25, "days": ["Mon"]}, NIGHTS],
+            [
+                "2026-01-31T21:00:00Z costs 128.00 instead of 256.00",
+                "2026-02-02T00:00:00Z costs 64.00 instead of 256.00",
+            ],
+        ),
+        (
+            {"expected-runtime": "4h", "deadline": "2026-02-01T12:00:00Z"},
+            [{"factor": 0.25, "days": ["Mon"]}, NIGHTS],
+            ["2026-01-31T21:00:00Z costs 128.00 instead of 256.00"],
+        ),
+        ({"expected-runtime": "4h", "deadline": "2026-01-31T17:00:00Z"}, [NIGHTS], []),
+        ({"expected-runtime": "4h"}, [{**NIGHTS, "factor": 2}], []),
+        ({"expected-runtime": "4h"}, [], []),
+        ({}, [NIGHTS], []),
+    ],
+)
+def test_when_it_would_cost_less(marks: Obj, hours: list[Obj], offers: list[str]) -> None:
+    """Noon is on a Saturday; four members with eight devices each."""
+    prices = {"devices": [{"perHour": 2}], "hours": hours, "currency": "EUR"}
+    said = {f"maitred.dev/{name}": value for name, value in marks.items()}
+    proposal = only(plan(rack("r1"), job(marks={**GANG, **said}), policy={"prices": prices}))
+    assert offered(proposal) == [
+        (f"starting at {one} EUR, if there is room then", f'maitred.dev/not-before: "{one.split()[0]}"')
+        for one in offers
+    ]
+
+
 def test_who_is_delayed() -> None:
     waiting = [b.pod("other", gpu=8, created=0, priority=-1)]
     proposal = only(plan([*rack("r1"), *waiting], job()))

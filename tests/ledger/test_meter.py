@@ -10,6 +10,7 @@ from maitred.cluster.state import Change, ClusterState
 from maitred.explain.billing.device_buckets import DeviceLevels, Key, levels
 from maitred.ledger.meter import DAY, LONGEST_SILENCE, Reading, UsageMeter, by_day
 from maitred.model.policy import Policy
+from maitred.model.tariff import PriceHours
 from tests.ledger.worlds import histories
 from tests.oracle.effort import examples
 
@@ -68,6 +69,19 @@ def test_the_days_of_an_interval_add_up_to_it(start: int, length: int) -> None:
     assert sum(part for _, part in found) == length
     assert all(b == a + 1 for (a, _), (b, _) in pairwise(found))
     assert not found or found[0][0] == start // DAY
+
+
+def test_what_the_hours_cost_more_is_metered_beside_them() -> None:
+    """Five minutes before four in the morning, and five after: 1.25 times as much until then."""
+    four = 20_000 * DAY + 4 * 3_600_000
+    meter, hours = UsageMeter(four - 300_000), (PriceHours(1.25, "00:00", "04:00"),)
+    for minute in range(-5, 5):
+        meter.see(held(3), four + minute * 60_000, hours)
+    meter.advance(four + 300_000)
+    reading = meter.take()
+    assert by_bucket(reading) == {(20_000, "productive"): 3 * 600_000, (20_000, "idle"): 5 * 600_000}
+    more = {key.bucket: amount for (_, key), amount in reading.surcharge.items()}
+    assert more == {"productive": 250 * 3 * 300_000, "idle": 250 * 5 * 300_000}
 
 
 @examples(60)

@@ -2,10 +2,12 @@
 
 from contextlib import closing
 from dataclasses import replace
+from datetime import timedelta
 
 import msgspec
 import pytest
 
+from maitred.explain.billing.device_buckets import Key
 from maitred.explain.billing.document import UsedEviction, UsedOverride
 from maitred.explain.billing.losses import Loss
 from maitred.explain.redaction.usage import usage_as_seen_by
@@ -95,6 +97,20 @@ def test_work_that_was_lost_is_moved_and_the_sum_stays(ledger: Ledger, tenure: S
         ("", "idle"): 4,
     }
     assert adds_up(ledger)
+
+
+def test_what_hours_cost_more_goes_along_with_what_was_lost(ledger: Ledger, tenure: SingleWriter) -> None:
+    written = entry(1, red_productive=3)
+    written.reading.surcharge[TODAY, Key("red/train", GPU, MODEL, "productive")] = 300 * HOUR
+    written.losses = [Loss("red/train", at(0.5), at(1), HOUR, "lostToEviction")]
+    tenure.write(written)
+
+    def surcharges() -> dict[str, int]:
+        return {one.bucket: one.surcharge for one in ledger.usage(TODAY, TODAY + 1).uses}
+
+    assert surcharges() == {"productive": HOUR // 5, "lostToEviction": HOUR // 10, "idle": 0}
+    ledger.forget(BEGIN + timedelta(days=3))
+    assert surcharges() == {"productive": HOUR // 5, "lostToEviction": HOUR // 10, "idle": 0}
 
 
 def test_no_more_is_lost_than_was_done_since(ledger: Ledger, tenure: SingleWriter) -> None:

@@ -78,12 +78,13 @@ def test_the_defaults() -> None:
             "protection": {"namespaces": None, "devicesPerNamespace": None},
         },
         "workloads": {"jobs": "gang", "owners": "gang", "keepRoom": "30m"},
-        "prices": {"currency": "USD", "devices": ()},
+        "prices": {"currency": "USD", "devices": (), "hours": ()},
         "queues": (),
         "fairShare": {"reclaim": False, "halfLife": "none", "longestWait": "none"},
         "holds": {"depth": 0, "perQueue": None, "after": "none", "idle": 100.0},
         "bookings": 0,
         "reservations": (),
+        "provisioning": {"class": "", "parameters": {}, "after": "30s", "keep": "30m"},
     }
 
 

@@ -28,6 +28,19 @@ BEGIN = datetime(2026, 1, 31, 20, tzinfo=UTC)
 MIDNIGHT = datetime(2026, 2, 1, tzinfo=UTC)
 TICK, TICKS = timedelta(minutes=30), 12
 QUEUES = ("top", "one", "two")
+PRICES: Obj = {
+    "devices": [{"perHour": 1}],
+    "hours": [
+        {"from": "21:30", "until": "23:00", "factor": 2},
+        {"from": "23:30", "until": "02:30", "timeZone": "Europe/Berlin", "factor": 0.25},
+    ],
+}
+"""Twice as much from 21:30 to 23:00 UTC, and then a quarter until 01:30."""
+
+
+def factor(tick: int) -> Fraction:
+    """Of the half hour that begins then."""
+    return Fraction(2) if 3 <= tick < 6 else Fraction(1, 4) if 6 <= tick < 11 else Fraction(1)
 
 
 @dataclass(frozen=True)
@@ -100,8 +113,16 @@ class Life:
             last = self.ended.get(lot.name, end)
             if within_limits:
                 last = min(last, first + lot.limit * TICK)
-            time = min(last, end) - max(first, begin)
-            total += Fraction(max(0, int(time.total_seconds())), 3600) * lot.gpus
+            total += self.worth(max(first, begin), min(last, end)) * lot.gpus
+        return total
+
+    def worth(self, begin: datetime, end: datetime) -> Fraction:
+        """Hours, or what an hour costs of each of them."""
+        total = Fraction(0)
+        for tick in range((begin - BEGIN) // TICK, max(0, (end - BEGIN) // TICK + 1)):
+            since, until = max(begin, BEGIN + tick * TICK), min(end, BEGIN + (tick + 1) * TICK)
+            hours = Fraction(max(0, int((until - since).total_seconds())), 3600)
+            total += hours * (factor(tick) if "prices" in self.policy else 1)
         return total
 
 
@@ -119,15 +140,18 @@ def lives(draw: st.DrawFn, enforced: bool) -> Life:
         {"name": name, "parent": "" if name == "top" else "top"} for name in QUEUES
     ]
     queues[0]["runtime"] = {"default": "1h"}
-    for queue_, hours in zip(queues, budgets, strict=True):
-        if hours is not None:
-            queue_["budget"] = {"deviceHours": hours, "period": "day"}
-    return Life(lots, {"queues": queues})
+    unit = draw(st.sampled_from(["deviceHours", "money"]))
+    for queue_, amount in zip(queues, budgets, strict=True):
+        if amount is not None:
+            queue_["budget"] = {unit: amount, "period": "day"}
+    return Life(lots, {"queues": queues, **({"prices": PRICES} if unit == "money" else {})})
 
 
 def budgets_in(life: Life) -> dict[str, int]:
     found = ((one["name"], one.get("budget")) for one in life.policy["queues"])
-    return {name: budget["deviceHours"] for name, budget in found if budget is not None}
+    return {
+        name: budget.get("deviceHours", budget.get("money")) for name, budget in found if budget is not None
+    }
 
 
 DAYS = ((BEGIN, MIDNIGHT), (MIDNIGHT, BEGIN + TICKS * TICK))

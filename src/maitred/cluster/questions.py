@@ -1,6 +1,6 @@
 """What others ask of the state, between changes: single answers, and the snapshot that `decide` reads."""
 
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Set
 from typing import Generic, NamedTuple, TypeVar
 
 from maitred.cluster.draining import (
@@ -34,6 +34,7 @@ from maitred.model.operators.kueue import KueueWorkload
 from maitred.model.overrides import OVERRIDES, OverrideMemory, overrides_of
 from maitred.model.policy import Workloads
 from maitred.model.priority import PriorityClass
+from maitred.model.provisioning import ProvisioningRequest, asked_at, asked_for
 from maitred.model.reserving import RESERVATIONS, ReservationMemory, reservations_of
 from maitred.model.spending import BUDGETS, SpendingMemory, spending_of
 from maitred.model.suspending import TopOwner
@@ -81,6 +82,8 @@ class StateQuestions:
     def __init__(self, ends: Ends | None, workloads: Workloads, waits_for_owners: bool) -> None:
         self.news = News()
         self._tables = Tables()
+        self._node_created = dict[str, int]()
+        """In milliseconds since 1970."""
         self._settling = Settling(self._tables, workloads, waits_for_owners)
         self._trees = Trees()
         self._pods = PodTable(self._tables, self._settling, self._trees, self.news, ends, waits_for_owners)
@@ -236,6 +239,7 @@ class StateQuestions:
         drained, bound = drained_rows(nodes, drains), seats.bound.view()
         leaving = self._leaving(bound, drained, asked_to_move(drains), storage)
         away = tuple(away_views(pods, self._trees, drains, storage))
+        provisioning = asked_for([view.group.key for view in groups], tables[ProvisioningRequest])
         return Snapshot(
             nodes=closed(nodes, drained),
             used=used,
@@ -283,11 +287,19 @@ class StateQuestions:
             jobs=dict(tables[Job]),
             workloads=self._settling.workloads,
             operated=tables.operated(),
+            provisioning=provisioning,
+            newcomers=self._newcomers(provisioning.values()),
             group_api=self.group_makers.view(),
             device_classes=device_classes,
             inventory=inventory,
             allocated=pods.devices.allocated.view(),
         )
+
+    def _newcomers(self, requests: Collection[ProvisioningRequest]) -> Mapping[str, int]:
+        times = [asked for one in requests if (asked := asked_at(one)) is not None]
+        if not times:
+            return {}
+        return {name: created for name, created in self._node_created.items() if created >= min(times)}
 
     def _hurt(self, storage: StorageView, memory: HealthMemory) -> tuple[GroupView, ...]:
         """Groups that do not wait, and of which something may have failed, by what nodes and pods report and

@@ -34,6 +34,7 @@ from maitred.model.pod import Pod
 from maitred.model.policy import Workloads
 from maitred.model.priority import PriorityClass
 from maitred.model.protection import Protection
+from maitred.model.provisioning import ProvisioningRequest
 from maitred.model.queues import Payer
 from maitred.model.reserving import NO_RESERVATIONS, ReservationMemory
 from maitred.model.runtime import NO_STAY, NOT_SAID, Runtime, Stay
@@ -411,6 +412,10 @@ class Snapshot:
     operated: Mapping[type[Object], Mapping[str, Object]] = field(default_factory=dict)
     """Objects of operators and of other schedulers, by kind and key; kinds of which there are none are left
     out."""
+    provisioning: Mapping[str, ProvisioningRequest] = field(default_factory=dict)
+    """For groups that wait: how an autoscaler was asked for nodes,"""
+    newcomers: Mapping[str, int] = field(default_factory=dict)
+    """and nodes that were made since the first of them, with when that was, in milliseconds since 1970."""
     group_api: GroupApi = NOT_KNOWN
     device_classes: Mapping[str, str] = field(default_factory=dict)
     """Resources that devices can be asked for by, and the class that each stands for."""

@@ -128,6 +128,9 @@ class ClusterState(StateQuestions):
         if isinstance(item, Pod):
             self._pods.put(item)
         elif isinstance(item, Node):
+            created = item.metadata.creation_timestamp
+            if created is not None:
+                self._node_created[item.metadata.name] = round(created.timestamp() * 1000)
             if self._pods.put_node(item):
                 self._node_changed(item.metadata.name)
         elif isinstance(item, PodGroup):
@@ -148,6 +151,7 @@ class ClusterState(StateQuestions):
         if kind is Pod:
             self._pods.delete(key)
         elif kind is Node:
+            self._node_created.pop(key, None)
             if self._pods.delete_node(key):
                 self._node_changed(key)
         elif kind is PodGroup:

@@ -27,6 +27,7 @@ from maitred.decide.holding.reserved_words import warnings_of, with_end
 from maitred.decide.holding.words import held_up, with_plan
 from maitred.decide.levels import shared_domains
 from maitred.decide.preemption.promises import not_before
+from maitred.decide.provisioning import Requests, node_requests
 from maitred.decide.queues.budget_words import with_scavenging
 from maitred.decide.record import CycleRecord, Taken, TriedGroup
 from maitred.decide.screen import invalid_blocker
@@ -82,7 +83,7 @@ class Verdicts:
         verdicts = self._verdicts()
         warnings = {warning for group in groups for warning in group.view.group.warnings}
         warnings.update(filter(None, [self.record.usage.warning]))
-        due = self._due(verdicts)
+        due, requests = self._due(verdicts), self.node_requests(verdicts)
         warnings.update(self.record.budgets.warnings, self.record.overrides.warnings, due.warnings)
         warnings.update(warnings_of(self.record.reservations))
         warnings.update(self.record.holds.warnings, self._booked.warnings)
@@ -110,8 +111,9 @@ class Verdicts:
             drains=tuple(self.record.maintenance.decisions()),
             taints=self.record.healing.taints,
             deadlines=self.record.limits.deadlines,
+            provisioning=requests.asked,
             due=due.groups,
-            wake_at=self._wake_at(due),
+            wake_at=self._wake_at(due, requests),
             search_exhausted=self.exhausted,
             warnings=tuple(sorted(warnings.union(promises.warnings(), self.record.maintenance.warnings()))),
         )
@@ -122,12 +124,20 @@ class Verdicts:
         waiting = (group.view for group, found in both if found.verdict != "Scheduled")
         return due_dates(waiting, self.record.snapshot.book, round(self.record.now.timestamp() * 1000))
 
-    def _wake_at(self, due: DueDates) -> str | None:
+    def node_requests(self, verdicts: Sequence[GroupVerdict]) -> Requests:
+        """Who asks an autoscaler, of those of whom these say what is in their way."""
+        record, views = self.record, (group.view for group in self.record.groups)
+        tried = zip(views, verdicts, strict=True)
+        return node_requests(
+            tried, record.snapshot, record.context.policy, round(record.now.timestamp() * 1000)
+        )
+
+    def _wake_at(self, due: DueDates, requests: Requests) -> str | None:
         healing, promises = self.record.healing.wake_at, self.record.promises.wake_at
         seated = (group.ask.account for group in self.record.groups if group.seated)
         limits = self.record.limits.wake_at(seated)
         memories = (self.record.usage.wake_at, self.record.budgets_wake_at, self.record.overrides.wake_at)
-        may_start = (self.record.held_back_until, due.wake_at)
+        may_start = (self.record.held_back_until, due.wake_at, requests.wake_at)
         kept = (
             self.record.booker.wake_at,
             self.record.holds.wake_at,

@@ -10,6 +10,7 @@ from maitred.decide.agenda import Turn
 from maitred.decide.context import Context
 from maitred.decide.cycle import run
 from maitred.decide.holding.waiting import WaitingHolds
+from maitred.decide.provisioning import NOTHING, Requests
 from maitred.decide.record import TriedGroup
 from maitred.decide.scope import KnownResults, Scope
 from maitred.decide.verdicts import Verdicts, with_refusal
@@ -91,6 +92,14 @@ class ExplainedCycle:
         pairs = zip(self.groups, self.decided.decisions, strict=True)
         found = [(one, self._explain(one) if one.key in keys else bare) for one, bare in pairs]
         return tuple(verdict for one, whole in found for verdict in self._verdicts.with_parts(one, whole))
+
+    def requests(self, keys: Set[str]) -> Requests:
+        """Which of these groups ask an autoscaler for nodes."""
+        if not self.context.policy.provisioning.class_name:
+            return NOTHING
+        decided = enumerate(self.decided.decisions)
+        found = (self.explained_at(place) if one.group in keys else one for place, one in decided)
+        return self._verdicts.node_requests(list(found))
 
     def parts(self, key: str) -> tuple[GroupVerdict, ...]:
         """The parts of a tree, as its verdict has them; none of any other group."""

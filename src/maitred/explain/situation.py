@@ -9,6 +9,7 @@ import msgspec
 
 from maitred.cluster.snapshot import Snapshot
 from maitred.decide.alike import plain
+from maitred.decide.preemption.promises import not_before
 from maitred.decide.queues.budgets import entered
 from maitred.explain.cycle import ExplainedCycle
 from maitred.model.history import NO_HISTORY, History
@@ -58,8 +59,15 @@ class Situation:
         """The same, and what is in the way of these groups."""
         chosen = frozenset(explained)
         cycle = self.cycle()
-        verdicts = cycle.verdicts(chosen)
-        return msgspec.structs.replace(cycle.decided, groups=verdicts, search_exhausted=cycle.exhausted)
+        verdicts, requests = cycle.verdicts(chosen), cycle.requests(chosen)
+        times = (cycle.decided.wake_at, None if requests.wake_at is None else not_before(requests.wake_at))
+        return msgspec.structs.replace(
+            cycle.decided,
+            groups=verdicts,
+            provisioning=requests.asked,
+            wake_at=min(filter(None, times), default=None),
+            search_exhausted=cycle.exhausted,
+        )
 
     def in_vain(self) -> frozenset[str]:
         """Groups that wait, and would if others came: more pods can only make it harder for them."""

@@ -157,6 +157,7 @@ def seats(plan: Plan, width: int | None) -> Iterator[Text]:
         ("Room kept for pods that come later", kept_rows(plan.holds)),
         ("Kept free for repairs", spare_rows(plan.holds)),
         ("Reservations", reservation_rows(plan)),
+        ("Nodes to ask for", asking_rows(plan)),
     )
     for title, found in sections:
         if rows := list(found):
@@ -225,6 +226,12 @@ def reservation_rows(plan: Plan) -> Iterator[Sequence[Cell]]:
         if one.others:
             words += f"; {counted(one.others, 'pod')} of others there"
         yield "", one.name, words
+
+
+def asking_rows(plan: Plan) -> Iterator[Sequence[Cell]]:
+    for one in plan.provisioning:
+        pods = counted(sum(some.count for some in one.pods), "pod")
+        yield "", one.group, f"for {pods}, by ProvisioningRequest {one.name}"
 
 
 def healing_rows(plan: Plan) -> Iterator[Sequence[Cell]]:

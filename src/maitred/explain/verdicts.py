@@ -26,16 +26,19 @@ def blocker_words(blocker: Blocker) -> str:
     return f"{blocker.category}: {blocker.message}"
 
 
-def pod_reason(group: GroupVerdict) -> str:
+def pod_reason(group: GroupVerdict, requested: bool = False) -> str:
     """The reason of PodScheduled=False for a member: `Unschedulable` only where more nodes would help.
 
-    An autoscaler does not buy any for a pod that has a node promised.
+    An autoscaler does not buy any for a pod that has a node promised. `requested`: nodes are asked for by
+    requests, so it shall not buy any for pods.
     """
     if group.verdict == "Invalid":
         return SCHEDULER_ERROR
     if group.verdict == "Preempting":
         return UNSCHEDULABLE
     category = group.blockers[0].category
+    if requested:
+        return "Impossible" if group.verdict == "Impossible" else category
     if group.verdict == "Impossible":
         return UNSCHEDULABLE if CATEGORIES[category].larger_cluster_helps else "Impossible"
     return UNSCHEDULABLE if CATEGORIES[category].more_nodes_help else category

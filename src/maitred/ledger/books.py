@@ -60,7 +60,7 @@ class Books:
         snapshot, at = sight.snapshot, sight.at
         found = levels(snapshot, sight.policy, sight.hopeless, sight.rooms, sight.reserved)
         seen = seen_in_queues(found.pods, sight)
-        self.meter.see(replace(found, lent=seen.lent), at)
+        self.meter.see(replace(found, lent=seen.lent), at, sight.policy.prices.hours)
         self._register.see(snapshot, sight.ends, at, self._entry)
         self._note_failures(sight.ends, sight)
         for holder in found.pods.keys() - self._accounts.keys():

@@ -53,6 +53,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "alter table evictions add column evictor_queue text not null default ''",
         "alter table evictions add column lost bigint",
     ),
+    # In device-milliseconds at the plain price, beyond the amount.
+    ("alter table usage add column surcharge bigint not null default 0",),
 )
 VERSION = len(MIGRATIONS)
 

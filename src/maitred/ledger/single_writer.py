@@ -18,6 +18,7 @@ from maitred.ledger.entries import LedgerEntry, OpenGroup, UsageAccount
 from maitred.ledger.meter import DAY
 from maitred.ledger.records import Evicted, OverrideNoted
 from maitred.model.memory import Incident
+from maitred.model.tariff import WHOLE
 
 NOBODYS = UsageAccount("")
 Departed = tuple[str, str, int]
@@ -135,7 +136,10 @@ class SingleWriter:
         self._add_usage(
             connection,
             (
-                (day, self._number(connection, entry.accounts.get(key.holder, NOBODYS)), *key, amount)
+                (
+                    *(day, self._number(connection, entry.accounts.get(key.holder, NOBODYS)), *key, amount),
+                    rounded_quotient(reading.surcharge.get((day, key), 0), WHOLE),
+                )
                 for (day, key), amount in reading.usage.items()
             ),
         )
@@ -157,9 +161,10 @@ class SingleWriter:
 
     def _add_usage(self, connection: DatabaseConnection, rows: Iterable[tuple[int | str, ...]]) -> None:
         connection.change_many(
-            "insert into usage (day, account, holder, resource, model, bucket, amount) "
-            "values (?, ?, ?, ?, ?, ?, ?) on conflict (day, account, holder, resource, model, bucket) "
-            "do update set amount = usage.amount + excluded.amount",
+            "insert into usage (day, account, holder, resource, model, bucket, amount, surcharge) "
+            "values (?, ?, ?, ?, ?, ?, ?, ?) on conflict (day, account, holder, resource, model, bucket) "
+            "do update set amount = usage.amount + excluded.amount, "
+            "surcharge = usage.surcharge + excluded.surcharge",
             list(rows),
         )
 
@@ -180,16 +185,19 @@ class SingleWriter:
     def _move(self, connection: DatabaseConnection, loss: Loss) -> int:
         """From what was productive, as far as there is some: the latest days first. How much that was."""
         found = connection.rows(
-            "select day, account, resource, model, amount from usage where holder = ? and day >= ? "
-            "and bucket = 'productive' order by day desc, amount desc, resource, model, account",
+            "select day, account, resource, model, amount, surcharge from usage where holder = ? "
+            "and day >= ? and bucket = 'productive' order by day desc, amount desc, resource, model, account",
             [loss.holder, loss.since // DAY],
         )
         left, moves = loss.device_milliseconds, list[tuple[int | str, ...]]()
-        for day, account, resource, model, amount in found:
+        for day, account, resource, model, amount, surcharge in found:
             moved = min(left, amount)
             left -= moved
-            place = (day, account, loss.holder, resource, model)
-            moves += [(*place, "productive", -moved), (*place, loss.bucket, moved)] if moved else []
+            if moved:
+                # Which hours of the day were lost is not known any more.
+                cost = rounded_quotient(surcharge * moved, amount)
+                place = (day, account, loss.holder, resource, model)
+                moves += [(*place, "productive", -moved, -cost), (*place, loss.bucket, moved, cost)]
         self._add_usage(connection, moves)
         return loss.device_milliseconds - left
 
@@ -243,6 +251,10 @@ def _override(noted: OverrideNoted) -> tuple[str, int, int, str, str, str]:
     until = min(until, noted.at) if noted.ended else until
     namespace = one.group.partition("/")[0]
     return one.group, in_milliseconds(one.granted), until, namespace, one.by, one.reason
+
+
+def rounded_quotient(amount: int, by: int) -> int:
+    return (2 * amount + by) // (2 * by)
 
 
 def in_milliseconds(moment: datetime) -> int:

@@ -94,7 +94,7 @@ class Ledger:
         days = [first_day, end_day]
         with self._reading() as connection:
             used = connection.rows(
-                "select account, resource, model, bucket, sum(amount) from usage "
+                "select account, resource, model, bucket, sum(amount), sum(surcharge) from usage "
                 "where day >= ? and day < ? group by account, resource, model, bucket "
                 "having sum(amount) <> 0 order by account, resource, model, bucket",
                 days,
@@ -118,8 +118,8 @@ class Ledger:
         labels = {number: json.loads(text) for number, (_, text) in accounts.items()}
         return Usage(
             uses=tuple(
-                Use(accounts[number][0], labels[number], resource, model, bucket, int(amount))
-                for number, resource, model, bucket, amount in used
+                Use(accounts[number][0], labels[number], resource, model, bucket, int(amount), int(surcharge))
+                for number, resource, model, bucket, amount, surcharge in used
             ),
             capacity={(resource, model): int(amount) for resource, model, amount in capacity},
             observed=int(observed),
@@ -161,11 +161,12 @@ class Ledger:
         day = then // DAY
         with self._connected("write") as connection, connection.transaction(writes=True):
             connection.change(
-                "insert into usage (day, account, holder, resource, model, bucket, amount) "
-                "select day, account, '', resource, model, bucket, sum(amount) from usage "
+                "insert into usage (day, account, holder, resource, model, bucket, amount, surcharge) "
+                "select day, account, '', resource, model, bucket, sum(amount), sum(surcharge) from usage "
                 "where day < ? and holder <> '' group by day, account, resource, model, bucket "
                 "on conflict (day, account, holder, resource, model, bucket) "
-                "do update set amount = usage.amount + excluded.amount",
+                "do update set amount = usage.amount + excluded.amount, "
+                "surcharge = usage.surcharge + excluded.surcharge",
                 [day],
             )
             connection.change("delete from usage where day < ? and holder <> ''", [day])

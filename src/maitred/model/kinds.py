@@ -36,6 +36,7 @@ from maitred.model.operators.runtimes import ClusterTrainingRuntime, TrainingRun
 from maitred.model.operators.volcano import VolcanoJob
 from maitred.model.pod import Pod
 from maitred.model.priority import PriorityClass
+from maitred.model.provisioning import ProvisioningRequest
 from maitred.model.storage import (
     CSIDriver,
     CSINode,
@@ -185,6 +186,13 @@ KINDS = (
         watched=False,
     ),
     *OPERATED,
+    Kind(
+        ProvisioningRequest,
+        "autoscaling.x-k8s.io",
+        ("v1", "v1beta1"),
+        "provisioningrequests",
+        optional=True,
+    ),
 )
 _BY_TYPE = {row.type: row for row in KINDS}
 DUMPED = ",".join(row.short or row.plural for row in KINDS if row.watched and not row.optional)

@@ -309,6 +309,24 @@ class GroupVerdict(Record, frozen=True):
         return f"{self.placed} of {counted(self.members, self.counts.removesuffix('s'))} placed"
 
 
+class RequestedPods(Record, frozen=True):
+    """Members of one shape."""
+
+    pod: str
+    """One of them, which tells what all are like."""
+    uid: str
+    count: int
+
+
+class NodeRequest(Record, frozen=True):
+    """A group for which an autoscaler is to be asked for nodes, for all of its pending members at once."""
+
+    group: str
+    name: str
+    """Of the ProvisioningRequest."""
+    pods: tuple[RequestedPods, ...]
+
+
 class Plan(Record, frozen=True):
     api_version: str = API_VERSION
     kind: str = "Plan"
@@ -341,6 +359,8 @@ class Plan(Record, frozen=True):
     drains: tuple[DrainDecision, ...] = ()
     deadlines: tuple[DeadlineToSet, ...] = ()
     """Of Jobs and pods whose groups run in queues that enforce limits: those that must change."""
+    provisioning: tuple[NodeRequest, ...] = ()
+    """Groups that ask for nodes, and have not asked before."""
     due: tuple[DueGroup, ...] = ()
     """Groups that wait and have deadlines of their own."""
     wake_at: str | None = None

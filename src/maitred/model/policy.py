@@ -12,10 +12,12 @@ from maitred.model.duration import milliseconds
 from maitred.model.healing import FailureRule
 from maitred.model.node import HEALTH_TAINTS, Taint
 from maitred.model.pod import Resources
+from maitred.model.provisioning import Provisioning
 from maitred.model.queues import Queue
 from maitred.model.reservations import Reservation
 from maitred.model.selector import LabelSelector
 from maitred.model.setting import NO_LIMIT, Setting
+from maitred.model.tariff import WHOLE, PriceHours, factor_at, pieces
 
 API_VERSION = "maitred.dev/v1alpha1"
 
@@ -175,6 +177,8 @@ class DevicePrice(Setting, frozen=True):
 class Prices(Setting, frozen=True):
     currency: str = "USD"
     devices: tuple[DevicePrice, ...] = ()
+    hours: tuple[PriceHours, ...] = ()
+    """When all of them are higher or lower; empty: never."""
 
 
 class FairShare(Setting, frozen=True):
@@ -255,6 +259,7 @@ class Policy(Setting, frozen=True):
     bookings: Annotated[int, msgspec.Meta(ge=0, le=200)] = 0
     """How many starts may be booked at once for groups that are in no queue."""
     reservations: tuple[Reservation, ...] = ()
+    provisioning: Provisioning = Provisioning()
 
 
 @lru_cache(64)
@@ -322,8 +327,29 @@ def _words(model: str) -> str:
 
 
 def price_of(policy: Policy, resource: str, model: str) -> float | None:
-    """What an hour of such a device costs; None where the policy does not say."""
+    """What a plain hour of such a device costs; None where the policy does not say."""
     for price in policy.prices.devices:
         if fnmatchcase(resource, price.resource) and matches_model(price.model, model):
             return price.per_hour
     return None
+
+
+def at_prices_of(policy: Policy, now: int) -> Policy:
+    """The same with what devices cost at some time, in milliseconds since 1970, as their plain prices."""
+    if not policy.prices.hours:
+        return policy
+    return _times(policy, factor_at(policy.prices.hours, now) / WHOLE)
+
+
+def at_mean_prices(policy: Policy, begin: int, end: int) -> Policy:
+    """The same with what they cost between two times, on average."""
+    if not policy.prices.hours:
+        return policy
+    cost = sum(length * factor for length, factor in pieces(policy.prices.hours, begin, end))
+    return _times(policy, cost / WHOLE / (end - begin))
+
+
+def _times(policy: Policy, factor: float) -> Policy:
+    replace = msgspec.structs.replace
+    devices = tuple(replace(one, per_hour=one.per_hour * factor) for one in policy.prices.devices)
+    return replace(policy, prices=replace(policy.prices, devices=devices, hours=()))

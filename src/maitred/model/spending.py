@@ -34,11 +34,11 @@ class QueueSpending(Lean, frozen=True, omit_defaults=False):
     spent: Amount = 0.0
     """by all that ran in it, up to when this was written down."""
     rate: Amount = 0.0
-    """What an hour of all that ran then costs,"""
+    """What an hour of all that ran then costs, at the plain price,"""
     committed: Amount = 0.0
     """and what it could still cost from then on, up to its ends."""
     kept: Amount = 0.0
-    """What an hour of all that stood idle for its groups then cost,"""
+    """What an hour of all that stood idle for its groups then cost, at the plain price,"""
     idle: Amount = 0.0
     """and what of `spent` that had cost, for as long as anything has stood idle for them."""
 

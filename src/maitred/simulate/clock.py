@@ -11,7 +11,8 @@ LONGEST = 36_500 * DAY
 """A hundred years. No input may ask for more."""
 
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
-"""The date that objects of a run are stamped with at time 0. Nothing depends on which it is."""
+"""The date that objects of a run are stamped with at time 0. Nothing depends on which it is, but periods of
+budgets, and prices by the hour."""
 
 
 def moment(time: Time) -> datetime:

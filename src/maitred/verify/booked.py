@@ -15,7 +15,7 @@ from .payers import places_of
 from .planned import HoldJudge
 from .times import instant, thousandths
 
-BOOKED = 17
+BOOKED = 18
 START_BY = "maitred.dev/start-by"
 CAUSES = ("capacity", "healing", "override", "foreign", "unkept", "policy", "queue", "late", "others")
 LAG = 60_000

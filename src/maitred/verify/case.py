@@ -37,7 +37,8 @@ LAWS = {
     14: "No queue beyond its limits",
     15: "No hold is delayed",
     16: "No reservation is taken",
-    17: "No booked start is delayed",
+    17: "Nodes are asked for once",
+    18: "No booked start is delayed",
 }
 
 

@@ -28,6 +28,7 @@ from .order import stuck
 from .overrides import judge_overrides
 from .planned import judge_planned
 from .pods import Pod
+from .provisioning import judge_asking
 from .reading import read_case
 from .receipts import judge_receipts
 from .reserved import judge_reserved, reserved_nodes
@@ -84,6 +85,7 @@ def verify(
         *judge_planned(case),
         *judge_booked(case),
         *judge_reserved(case),
+        *judge_asking(case),
         *judge_made(case),
         *judge_beginnings(case),
         *judge_askers(case),

@@ -227,7 +227,7 @@ def read_cluster(objects: Iterable[Any]) -> Cluster:
     seen: dict[tuple[str, str], dict[str, Any]] = {}
     for kind, doc in flatten(objects):
         api_group = doc.text("apiVersion").rpartition("/")[0]
-        if kind in RAW and not api_group and doc.doc("metadata").text("name"):
+        if RAW.get(kind) == api_group and doc.doc("metadata").text("name"):
             cluster.raw.setdefault((kind, _key(kind, doc)), doc)
         foreign = kind == "PodGroup" and api_group in FOREIGN_GROUPS
         if foreign or API_GROUPS.get(kind) == api_group:
@@ -473,7 +473,7 @@ def _put_taint_rule(cluster: Cluster, key: str, doc: Doc) -> None:
 
 SPACED = frozenset(
     {"Pod", "PodGroup", "CompositePodGroup", "PodDisruptionBudget", "Job", "CronJob", "ConfigMap", WORKLOAD}
-    | {"PersistentVolumeClaim", "ResourceClaim", "ResourceClaimTemplate"}
+    | {"PersistentVolumeClaim", "ResourceClaim", "ResourceClaimTemplate", "ProvisioningRequest"}
 )
 APIS = {
     "PodGroup": "scheduling.k8s.io/",
@@ -484,7 +484,8 @@ APIS = {
     "CronJob": "batch/",
     **dict.fromkeys(DEVICE_KINDS, "resource.k8s.io/"),
 }
-RAW = ("Node", "Pod", "ConfigMap")
+RAW = {"Node": "", "Pod": "", "ConfigMap": "", "ProvisioningRequest": "autoscaling.x-k8s.io"}
+"""Kinds of which more is read than what follows, by their API groups."""
 READERS: dict[str, Callable[[Cluster, str, Doc], None]] = {
     WORKLOAD: _put_workload,
     "Pod": _put_pod,

@@ -5,6 +5,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from . import quantity
+from .ask_rules import NO_ASKS, AskRules, read_ask_rules
 from .fields import Doc
 from .objects import DEFAULT_PODS, Node
 from .queues import Rights, read_rights
@@ -97,6 +98,7 @@ class Policy:
     bookings: dict[str, int] = field(default_factory=dict)
     """How many starts may be booked at once, by queue; of no queue, under the empty name."""
     reservations: tuple[ReservationRule, ...] = ()
+    asking: AskRules = NO_ASKS
     by_deadline: bool = False
     """Whether its order has deadlines."""
     rights: Rights = field(default_factory=Rights)
@@ -133,6 +135,7 @@ def read_policy(raw: dict[str, Any] | None) -> Policy:
         bookings={"": doc.integer("bookings")}
         | {one.text("name"): one.integer("bookings") for one in doc.docs("queues")},
         reservations=read_reservations(doc),
+        asking=read_ask_rules(doc.doc("provisioning")),
         by_deadline=isinstance(doc.raw.get("order"), list) and "deadline" in doc.texts("order"),
         rights=read_rights(doc),
     )

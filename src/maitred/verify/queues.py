@@ -8,6 +8,7 @@ from functools import cached_property
 from . import quantity
 from .fields import Doc
 from .selectors import Labels, Selector, label_selector
+from .tariffs import DearHours, read_hours
 from .times import duration
 
 EVERY, DEFAULT = "*", "default"
@@ -54,6 +55,8 @@ class Allotment:
     """device-hours, or the currency."""
     prices: tuple[tuple[str, str, float], ...] = ()
     """Of an hour: patterns of resources and models, the first that matches counts. None for device-hours."""
+    hours: tuple[DearHours, ...] = ()
+    """When they are others."""
     scavenges: bool = False
     """Whether groups run for nothing that it cannot pay for."""
 
@@ -209,8 +212,9 @@ def _budgets(doc: Doc) -> dict[str, Allotment]:
         said, name = queue.doc("budget"), queue.text("name")
         if said.given("money"):
             unit = prices.text("currency", "USD")
+            period = said.text("period", "month")
             found[name] = Allotment(
-                _number(said, "money"), said.text("period", "month"), unit, costs, _scavenges(said)
+                _number(said, "money"), period, unit, costs, read_hours(prices), _scavenges(said)
             )
         elif said.given("deviceHours"):
             hours = _number(said, "deviceHours")

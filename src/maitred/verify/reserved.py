@@ -15,6 +15,7 @@ from .made_reservations import rules_in_force
 from .objects import Node
 from .planned import HoldJudge
 from .pods import Pod
+from .provisioning import CameFor, came_for, has_strangers
 from .queues import is_model
 from .reservation_rules import ReservationRule
 from .selectors import matches
@@ -26,10 +27,11 @@ def judge_reserved(case: Case) -> Iterator[Breach]:
     if case.now is None:
         return
     said = {doc.text("name"): doc for doc in case.plan.docs("reservations")}
-    rules = rules_in_force(case)
-    for name in sorted(said.keys() - rules.keys()):
+    rules, came, judge = rules_in_force(case), came_for(case), ReservedJudge(case, case.now, said)
+    for one in came.values():
+        yield from judge.newcomers(one, said.get(one.name))
+    for name in sorted(said.keys() - rules.keys() - came.keys()):
         yield breach(RESERVED, name, "is reserved, and neither the policy nor anybody said so")
-    judge = ReservedJudge(case, case.now, said)
     for rule in rules.values():
         spans = rule.calendar.spans(case.now)
         if rule.name not in said:
@@ -43,7 +45,7 @@ def judge_reserved(case: Case) -> Iterator[Breach]:
 
 def reserved_nodes(case: Case) -> Callable[[Group], frozenset[str]]:
     """On which nodes a group may not start now, as the Plan says which are reserved."""
-    if case.now is None or not rules_in_force(case):
+    if case.now is None or not (rules_in_force(case) or case.policy.asking.kind):
         return lambda group: frozenset()
     judge = ReservedJudge(case, case.now, {doc.text("name"): doc for doc in case.plan.docs("reservations")})
     return judge.closed_to
@@ -70,6 +72,27 @@ class ReservedJudge:
         if back and not self._may_be_given_back(rule, spans[0], nodes):
             yield breach(RESERVED, rule.name, "is given back, though it is not unused for so long")
         yield from self._strangers(rule, spans[1:] if back else spans, nodes)
+
+    # -- nodes that came for somebody ------------------------------------------------------------------
+
+    def newcomers(self, one: CameFor, said: Doc | None) -> Iterator[Breach]:
+        """None of them is kept for others by anything else."""
+        names = [] if said is None else said.texts("nodes")
+        for name in names:
+            node = self.case.cluster.nodes.get(name)
+            if name not in one.nodes or node is None:
+                yield breach(RESERVED, one.name, f"keeps {name}, which did not come for {one.group}")
+            elif has_strangers(self.case, node, one.group):
+                yield breach(RESERVED, one.name, f"keeps {name}, which others have")
+        if said is not None and (said.text("for"), said.text("until")) != (
+            f"group {one.group}",
+            _written(one.span[1]),
+        ):
+            yield breach(RESERVED, one.name, "is kept for somebody else, or until another time")
+        for pod, node in (*self.case.binds, *self.case.nominations):
+            if node.name in names and self.case.group_of[pod.key].key != one.group:
+                what = f"starts on {node.name}, which has come for {one.group} (request {one.name})"
+                yield breach(RESERVED, pod.key, what)
 
     # -- where -----------------------------------------------------------------------------------------
 
@@ -146,6 +169,9 @@ class ReservedJudge:
             spans = rule.calendar.spans(self.now)[said.text("state") == "given back" :]
             if self._is_in_the_way(rule, spans, group):
                 found |= frozenset(said.texts("nodes"))
+        for name, one in came_for(self.case).items():
+            if name in self.said and one.group != group.key:
+                found |= frozenset(self.said[name].texts("nodes"))
         return found
 
     def is_for(self, rule: ReservationRule, pod: Pod) -> bool:

@@ -25,6 +25,7 @@ from .queues import Allotment, is_model
 from .rights import LIMITS, Books
 from .rules import Bind
 from .scavengers import judge_departures, judge_memory
+from .tariffs import DearHours, PriceTable
 from .times import instant, thousandths
 
 OBJECT = "maitred-system/maitred-budgets"
@@ -64,13 +65,20 @@ class Cost:
     end: int
     is_told: bool
     """Somebody says when it was bound."""
+    table: PriceTable | None = None
+    """What hours cost; None if each costs the same."""
 
     def until(self, now: int) -> int:
         """Whoever is there after its limit pays for an hour more, and then for the next."""
         return self.end if now < self.end else self.end + ((now - self.end) // HOUR + 1) * HOUR
 
     def within(self, begin: int, end: int) -> float:
-        return self.rate * max(0, end - begin) / HOUR
+        return self.rate * hours_between(self.table, begin, end)
+
+
+def hours_between(table: PriceTable | None, begin: int, end: int) -> float:
+    """As so many hours at plain prices."""
+    return (max(0, end - begin) if table is None else table.worth(begin, end)) / HOUR
 
 
 def judge_spending(case: Case) -> Iterator[Breach]:
@@ -92,6 +100,7 @@ class _Ledger:
     def __init__(self, case: Case, now: int) -> None:
         self.case, self.now, self.books = case, now, Books(case)
         self.scavengers = self.books.scavengers
+        self._tables = dict[tuple[DearHours, ...], PriceTable]()
         self.known = _known(case)
         if self.known.at is not None and self.known.at > now + INTERVAL:
             self.known = SpendingRecord()
@@ -119,7 +128,9 @@ class _Ledger:
     ) -> Iterator[tuple[int, float, float]]:
         """The ends of periods that could not pay for some; what these cost in it, and what it pays else."""
         there = [*self.running(name, budget), *beside]
-        for number, (begin, end) in enumerate(pairwise(bounds_of(budget.period, self.now))):
+        # If hours cost more than others, all days of a week are looked at, and all months of a year.
+        count = 13 if budget.hours else 3
+        for number, (begin, end) in enumerate(pairwise(bounds_of(budget.period, self.now, count))):
             begin = max(begin, self.now)
             added = sum(one.within(begin, min(end, one.until(self.now))) for one in new)
             if added <= LEAST:
@@ -188,9 +199,9 @@ class _Ledger:
             rate, together = self._rate(budget, pod, model), self._rates_of_claims(budget, pod, model)
             rate += together.pop("", 0.0)
             if rate:
-                found.append(self._cost(pod, rate))
+                found.append(self._cost(budget, pod, rate))
             for claim, of_claim in together.items():
-                cost = self._cost(pod, of_claim)
+                cost = self._cost(budget, pod, of_claim)
                 # Of several that get it together nobody knows here who pays: it costs this at least, and
                 # nothing if any of them is in another queue.
                 if not all(map(self.books.is_in(name), self.books.claims.users.get(claim, ()))):
@@ -199,12 +210,20 @@ class _Ledger:
                     shared[claim] = cost
         return [*found, *shared.values()]
 
-    def _cost(self, pod: Pod, rate: float) -> Cost:
+    def _cost(self, budget: Allotment, pod: Pod, rate: float) -> Cost:
         bound, start = (None if one is None else thousandths(one) for one in (pod.bound, pod.started))
         is_told = bound is not None and bound <= self.now
         start = self.now if start is None or start > self.now else start
         since = bound if bound is not None and is_told else self.now
-        return Cost(rate, since, start, max(start, self._end(pod, start)), is_told)
+        end = max(start, self._end(pod, start))
+        return Cost(rate, since, start, end, is_told, self._table(budget))
+
+    def _table(self, budget: Allotment) -> PriceTable | None:
+        return (
+            self._tables.setdefault(budget.hours, PriceTable(budget.hours, self.now))
+            if budget.hours
+            else None
+        )
 
     def _rate(self, budget: Allotment, pod: Pod, model: str) -> float:
         """Of what it requests as resources."""
@@ -259,7 +278,8 @@ class _Ledger:
             gone = last.rate - sum(one.rate for one in same)
             could = last.committed - sum(one.within(max(at, one.start), one.until(at)) for one in same)
             if gone > LEAST:
-                total += min(max(0.0, could), gone * max(0, self.now - max(at, begin)) / HOUR)
+                hours = hours_between(self._table(budget), max(at, begin), self.now)
+                total += min(max(0.0, could), gone * hours)
         return total + sum(one.within(max(one.bound, begin, since), self.now) for one in there)
 
     # -- what stands idle -------------------------------------------------------------------------------
@@ -275,7 +295,7 @@ class _Ledger:
     def _cost_of_idle(self, name: str, budget: Allotment, last: Spent, at: int) -> float:
         begin = max(at, bounds_of(budget.period, self.now)[0])
         rate = last.kept if self.now - at <= 2 * INTERVAL else min(last.kept, self.promised(name, budget))
-        return rate * max(0, self.now - begin) / HOUR
+        return rate * hours_between(self._table(budget), begin, self.now)
 
     def promised(self, name: str, budget: Allotment) -> float:
         """What an hour costs of places that members were promised,"""
@@ -402,18 +422,18 @@ def _price(prices: Sequence[tuple[str, str, float]], resource: str, model: str) 
     return next(fits, None)
 
 
-def bounds_of(period: str, now: int) -> list[int]:
-    """When the period begins that some moment is in, and when it and the next two end: days, weeks from
-    Monday on, and months of the calendar, in UTC."""
+def bounds_of(period: str, now: int, count: int = 3) -> list[int]:
+    """When the period begins that some moment is in, and when so many end, it and the next ones: days, weeks
+    from Monday on, and months of the calendar, in UTC."""
     here = datetime.fromtimestamp(now / 1000, UTC)
     day = datetime(here.year, here.month, here.day, tzinfo=UTC)
     if period == "month":
-        months = [here.year * 12 + here.month - 1 + more for more in range(4)]
+        months = [here.year * 12 + here.month - 1 + more for more in range(count + 1)]
         found = [datetime(number // 12, number % 12 + 1, 1, tzinfo=UTC) for number in months]
     else:
         length = timedelta(days=7 if period == "week" else 1)
         first = day - timedelta(days=day.weekday()) if period == "week" else day
-        found = [first + number * length for number in range(4)]
+        found = [first + number * length for number in range(count + 1)]
     return [thousandths(one.timestamp()) for one in found]
 
 

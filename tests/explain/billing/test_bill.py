@@ -87,6 +87,22 @@ def test_by_namespace() -> None:
     assert found.currency == "EUR"
 
 
+def test_what_hours_cost_more_is_on_the_bill_and_told() -> None:
+    """Devices that no price is for cost nothing at any hour."""
+    uses = tuple(
+        msgspec.structs.replace(one, surcharge=one.device_milliseconds * (-1 if one.model == L4 else 1) // 4)
+        for one in USAGE.uses
+    )
+    usage = msgspec.structs.replace(USAGE, uses=uses)
+    assert rows(made(usage=usage)) == {"red": (44, 137.5), "blue": (16, 32.6), FREE: (40, 84.4)}
+    assert made(usage=usage).total.money == 254.5
+    (note,) = (note for note in made(usage=usage).notes if "plain" in note)
+    assert note.startswith("that is 48.50 EUR more than at plain prices")
+    assert rows(made(policy=HALF_PRICED, usage=usage))["blue"] == (16, 31.25)
+    seen = usage_as_seen_by(usage, {"blue"})
+    assert made(usage=seen).total.money == 254.5
+
+
 def test_by_model() -> None:
     assert rows(made("model")) == {H100: (80, 200), L4: (20, 6)}
 

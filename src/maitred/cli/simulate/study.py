@@ -75,6 +75,7 @@ def read_study(path: str, traces: str | None, policies: Sequence[str], seeds: It
     for choice in chosen.values():
         check_order(choice)
         check_calendar(choice)
+        check_nodes(choice)
     cases = [StudyCase(name, choice, seed) for name, choice in chosen.items() for seed in seeds]
     return Study(source, scenario, read_files(scenario, source, path, traces), tuple(cases))
 
@@ -122,3 +123,9 @@ def check_calendar(choice: PolicyChoice) -> None:
     if choice.policy.reservations:
         what = "are on days of the calendar, which simulations do not have; leave them out"
         raise choice.refusal("reservations", what)
+
+
+def check_nodes(choice: PolicyChoice) -> None:
+    if choice.policy.provisioning.class_name:
+        what = "asks an autoscaler for nodes, and simulations have none; leave it out"
+        raise choice.refusal("provisioning", what)

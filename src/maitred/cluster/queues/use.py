@@ -15,7 +15,6 @@ from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.journal import Moved, Rows, Seated
 from maitred.cluster.load import Account, Load
 from maitred.cluster.nodes import Ints, Mask
-from maitred.cluster.queues.balances import PERIODS
 from maitred.cluster.queues.book import Limit, QueueBook
 from maitred.cluster.queues.charges import Floats
 from maitred.cluster.queues.tree import TOP
@@ -75,7 +74,7 @@ class QueueUse(Account):
         self._by_shape: dict[int, Ints] = {}
         self._rates: dict[int, Floats] = {}
         self.balances = load.snapshot.balances
-        self.committed: Floats = np.zeros((0, PERIODS))
+        self.committed: Floats = np.zeros((0, 0))
         """By budget and period: what those who were seated here could cost, beside all who were there. What
         others had is free again only once they have left."""
         self.paid: SharedUse[np.float64] = SharedUse({}, {})
@@ -83,7 +82,7 @@ class QueueUse(Account):
         has left, so it costs nobody here."""
         self._shared_rates: dict[int, tuple[tuple[str, Floats], ...]] = {}
         if self.balances is not None:
-            self.committed = np.zeros((len(self.balances.queues), PERIODS))
+            self.committed = np.zeros((len(self.balances.queues), self.balances.periods))
             self.paid = SharedUse(dict.fromkeys(book.charges.paid_claims(), 1), {})
         self._shared_by_shape: dict[int, tuple[tuple[str, Ints], ...]] = {}
         self.changes = 0

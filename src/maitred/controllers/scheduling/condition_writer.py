@@ -28,6 +28,7 @@ from maitred.kube.writes import Writer
 from maitred.model.kinds import row_of
 from maitred.model.membership import said_by, top_owner
 from maitred.model.plan import GroupVerdict
+from maitred.model.policy import Policy
 
 log = logging.getLogger(__name__)
 
@@ -49,6 +50,7 @@ class Teller:
         condition: str,
         metrics: Metrics,
         composites: Resource | None = None,
+        policy: Callable[[], Policy] = Policy,
     ) -> None:
         self._mirror = mirror
         self._writer = writer
@@ -56,6 +58,7 @@ class Teller:
         self._groups = groups
         self._condition = condition
         self._composites = composites
+        self._policy = policy
         self._metrics = metrics
         self._pace = WritePace(WRITES_PER_SECOND, LARGEST_BURST, time.monotonic())
 
@@ -158,7 +161,8 @@ class Teller:
         """
         if not verdict.blockers:
             return True
-        reason, words = pod_reason(verdict), pod_words(as_told_at_home(verdict))[:LONGEST_MESSAGE]
+        requested = bool(self._policy().provisioning.class_name)
+        reason, words = pod_reason(verdict, requested), pod_words(as_told_at_home(verdict))[:LONGEST_MESSAGE]
         unseated, head = self._mirror.unseated(verdict.group), pod_head(verdict)
         untold = [pod for pod in unseated if must_be_told(pod, reason, head)]
         await self._pace.take(len(untold))

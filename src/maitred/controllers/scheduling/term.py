@@ -29,6 +29,7 @@ from maitred.controllers.overrides import OverridesPart
 from maitred.controllers.owners.returns import Returns
 from maitred.controllers.owners.suspensions import Suspensions
 from maitred.controllers.policy import PolicyKeeper
+from maitred.controllers.provisioning import ProvisioningPart
 from maitred.controllers.recording.change_lines import ChangeLines
 from maitred.controllers.recording.recorder import DecisionRecorder
 from maitred.controllers.recording.ring import Ring
@@ -77,6 +78,7 @@ from maitred.model.objects import Object
 from maitred.model.operators.kueue import KueueWorkload
 from maitred.model.plan import Blocker, GroupVerdict
 from maitred.model.pod import Pod
+from maitred.model.provisioning import ProvisioningRequest
 from maitred.model.suspending import OWNERS
 
 if TYPE_CHECKING:
@@ -164,6 +166,8 @@ class SchedulingTerm:
             bookings_part(mirror, self._worklist, writer, home),
         )
         self._limits = LimitPart(writer)
+        requests = served.resources.get(ProvisioningRequest)
+        self._provisioning = ProvisioningPart(writer, requests, lambda: keeper.policy)
         self._overrides = OverridesPart(mirror, self._worklist, writer, home)
         self._reservations = ReservationsPart(mirror, self._worklist, writer, home)
         self._reflectors = list(reflectors(client, served, mirror, self._returns))
@@ -175,7 +179,8 @@ class SchedulingTerm:
             metrics.lists.labels(reflector.name).set_function(count)
         events = Events(client, permit, instance)
         condition = served.group_condition
-        teller = Teller(mirror, writer, events, served.groups, condition, metrics, served.composites)
+        composites, policy = served.composites, lambda: keeper.policy
+        teller = Teller(mirror, writer, events, served.groups, condition, metrics, composites, policy)
         self.verdicts = LastVerdicts(mirror.waiting_by_group)
         self._notices = Notices(mirror, self.verdicts, teller, settings.renew_seconds)
         self._repair = GangRepair(mirror, writer, condition, settings.complete_within_seconds, metrics)
@@ -246,7 +251,8 @@ class SchedulingTerm:
             self._notices.catch_up()
             parts = (self._binder, self._evicter, self._receipts, self._notices, self._repair)
             ordered = (self._overrides, self._reservations)
-            own = (self._maintenance, self._limits, *ordered, self._deadlines, self._reserved)
+            limits = (self._maintenance, self._limits, self._provisioning)
+            own = (*limits, *ordered, self._deadlines, self._reserved)
             for part in (*parts, *self._healing.parts, *own):
                 tasks.create_task(part.run())
             for memory in self._memories:
@@ -308,7 +314,9 @@ class SchedulingTerm:
 
     def _loop(self) -> SchedulingLoop:
         shadow = self._settings.shadow
-        acting = () if shadow else (self._maintenance, self._evicter, self._limits, self._repair)
+        acting: tuple[PlanListener, ...] = ()
+        if not shadow:
+            acting = (self._maintenance, self._evicter, self._limits, self._provisioning, self._repair)
         ordered = (self._overrides, self._reservations)
         actors: tuple[PlanListener, ...] = (*acting, self._healing, *self._memories, *ordered)
         told: tuple[PlanFollower, ...] = (self._report, self._deadlines, self._reserved)

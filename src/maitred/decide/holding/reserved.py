@@ -24,6 +24,7 @@ from maitred.cluster.snapshot import NO_GROUP, GroupView, Snapshot
 from maitred.decide.budget import namespace_of
 from maitred.decide.compile import managed_nodes
 from maitred.decide.context import Context
+from maitred.decide.holding.provisioned import ProvisionedNodes, provisioned
 from maitred.decide.levels import codes_of, key_of_level
 from maitred.model.duration import milliseconds
 from maitred.model.policy import health_taints, matches_model
@@ -83,6 +84,13 @@ class KeptReservation:
         return begins - self.lead <= begin if end >= NEVER else begins < end
 
 
+def _of_newcomers(one: ProvisionedNodes) -> KeptReservation:
+    begin, until = (moment(at // 1000) for at in (one.begin, one.until))
+    who = Beneficiary(group=one.group)
+    said = Reservation(name=one.name, beneficiary=who, begin=begin, until=until, lead_time="0s")
+    return KeptReservation(said, ((one.begin, one.until),), rows=one.rows)
+
+
 class Reservations:
     """Where there are none, nothing of this is looked at."""
 
@@ -92,7 +100,8 @@ class Reservations:
         self._ends = ends
         self.over: list[Reservation] = []
         there_are = context.policy.reservations or snapshot.reservations.reservations
-        self.kept: tuple[KeptReservation, ...] = tuple(self._all()) if there_are else ()
+        asks = there_are or context.policy.provisioning.class_name
+        self.kept: tuple[KeptReservation, ...] = tuple(self._all()) if asks else ()
         """In the order in which they begin."""
 
     def _all(self) -> Iterator[KeptReservation]:
@@ -108,7 +117,7 @@ class Reservations:
             spans = spans_of(other.said, self.now)
             if spans and not self.why_not(other.said):
                 coming.append(KeptReservation(other.said, spans, other.by))
-        found = list[KeptReservation]()
+        found = list(map(_of_newcomers, provisioned(self.snapshot, self.context.policy, self.now)))
         for one in sorted(coming, key=lambda kept: (kept.said.devices is not None, kept.spans[0])):
             found.append(self._placed(one, found))
         yield from sorted(found, key=lambda kept: kept.spans[0])

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from maitred.cluster.account import NO_ACCOUNT
-from maitred.cluster.queues.balances import HOUR
 from maitred.cluster.queues.charges import MONEY, UNITS, Floats
 from maitred.cluster.queues.use import QueueUse
 from maitred.decide.ask import Ask, Assignment
@@ -29,7 +28,7 @@ class Overspend:
     """Until the end of the period, by those that run."""
     asked: float
     rate: float
-    """What an hour of the group costs."""
+    """What an hour of the group costs, at the plain price."""
 
     @property
     def used(self) -> float:
@@ -128,6 +127,10 @@ def _unpaid_claims(use: QueueUse, ask: Ask) -> dict[str, Floats]:
 def longest_span(use: QueueUse, excess: Overspend) -> int:
     """How long the group could run for what is left in this period, in milliseconds; 0 if not at all, and if
     it is a later period that cannot pay."""
-    assert use.balances is not None, "only where there are budgets"
-    left = float(use.balances.amounts[excess.row]) - excess.used
-    return 0 if excess.period or left <= 0 else int(left / excess.rate * HOUR)
+    balances = use.balances
+    assert balances is not None, "only where there are budgets"
+    left = float(balances.amounts[excess.row]) - excess.used
+    if excess.period or left <= 0:
+        return 0
+    is_money = bool(balances.units[excess.row] == MONEY)
+    return balances.tariff.end(balances.now, left / excess.rate, is_money) - balances.now

@@ -83,16 +83,18 @@ def unpaid(
         "until": until,
         "affordable": written(span) if span else None,
     }
-    message = f"{_sentence(detail, excess)}{elsewhere}; {_advice(detail, excess, budget.amount)}"
+    by_the_hour = budget.money is not None and bool(policy.prices.hours)
+    message = f"{_sentence(detail, excess, by_the_hour)}{elsewhere}; {_advice(detail, excess, budget.amount)}"
     return Blocker("Budget", f"{'it would fit, but ' if alone else ''}{message}", detail)
 
 
-def _sentence(detail: Detail, excess: Overspend) -> str:
+def _sentence(detail: Detail, excess: Overspend, by_the_hour: bool) -> str:
     budget, spent, committed, needs, rate = map(
         rounded, (detail["budget"], excess.spent, excess.committed, excess.asked, excess.rate)
     )
     may = f"queue {detail['queue']} may spend {budget} {detail['unit']} a {detail['period']}"
-    asked = f"the group needs {needs} ({rate} an hour until its end)"
+    plain = " at plain prices," if by_the_hour else ""
+    asked = f"the group needs {needs} ({rate} an hour{plain} until its end)"
     if excess.period:
         return (
             f"{may}, and of those from {detail['begins']} on {committed} are committed to groups "

@@ -23,15 +23,15 @@ import numpy as np
 from maitred.cluster.account import NO_ACCOUNT
 from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.queues.balances import (
-    HOUR,
-    PERIODS,
     Balances,
     budgets_of,
+    periods_of,
     unit_of,
 )
 from maitred.cluster.queues.book import RENEWED_EVERY, QueueBook, in_queues
 from maitred.cluster.queues.charges import MONEY, Floats
 from maitred.cluster.queues.scavenging import identity
+from maitred.cluster.queues.tariff import Tariff
 from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME, Occupant, Snapshot
 from maitred.decide.idle_devices import IdleRoom
 from maitred.decide.queues.idle import Payers
@@ -115,6 +115,10 @@ class Running:
     until: Ints
     """When they end by their limits."""
     rate: Floats
+    """What an hour of them costs, at the plain price."""
+    priced: Mask
+    """They pay in money."""
+    tariff: Tariff
 
     def end(self, at: int) -> Ints:
         """Until when they pay for what they have, as it was at some time: whoever is still there at its end
@@ -125,7 +129,7 @@ class Running:
     def ahead(self, at: int) -> Floats:
         """For how many hours they could still have it, as it was at some time. Who had not started was to run
         for as long as its limit says."""
-        return (self.end(at) - np.maximum(self.start, at)) / HOUR
+        return self.tariff.hours(np.maximum(self.start, at), self.end(at), self.priced)
 
     def sums(self, amounts: Floats, rows: int) -> Floats:
         # Without any pods there would be whole numbers.
@@ -142,8 +146,10 @@ class _Settlement:
         self.memory = memory
         self.budgets = budgets_of(book.tree)
         self.queues = tuple(self.budgets)
+        self.tariff = Tariff(self.policy.prices.hours, now)
+        periods = periods_of(self.policy)
         self.bounds = np.array(
-            [period_bounds(one.period, now, PERIODS) for one in self.budgets.values()], dtype=np.int64
+            [period_bounds(one.period, now, periods) for one in self.budgets.values()], dtype=np.int64
         )
         self.units = np.array([unit_of(one) for one in self.budgets.values()], dtype=np.int64)
         self.known = self._known(memory)
@@ -177,7 +183,17 @@ class _Settlement:
         _, start = self._times(bound.started[pods])
         until = self._ends(snapshot, pods, start)
         order = np.lexsort((rate, seen, since, start, until, row))
-        return Running(row[order], since[order], seen[order], start[order], until[order], rate[order])
+        row = row[order]
+        return Running(
+            row=row,
+            since=since[order],
+            seen=seen[order],
+            start=start[order],
+            until=until[order],
+            rate=rate[order],
+            priced=self.units[row] == MONEY,
+            tariff=self.tariff,
+        )
 
     def _times(self, times: Ints) -> tuple[Mask, Ints]:
         """Which of these have come, and all of them: now, where not."""
@@ -223,10 +239,12 @@ class _Settlement:
     def outcome(self, now: datetime) -> BudgetOutcome:
         rows, running = len(self.queues), self.running
         spent, left_rate = self._spent()
-        ends, committed = running.end(self.now), np.zeros((rows, PERIODS))
-        for period in range(PERIODS):
+        periods = self.bounds.shape[1] - 1
+        ends, committed = running.end(self.now), np.zeros((rows, periods))
+        for period in range(periods):
             begins = np.maximum(self.bounds[running.row, period], self.now)
-            hours = np.clip(np.minimum(ends, self.bounds[running.row, period + 1]) - begins, 0, None) / HOUR
+            until = np.minimum(ends, self.bounds[running.row, period + 1])
+            hours = self.tariff.hours(begins, until, running.priced)
             committed[:, period] = running.sums(hours * running.rate, rows)
         balances = Balances(
             now=self.now,
@@ -237,21 +255,34 @@ class _Settlement:
             spent=spent,
             committed=committed,
             idle=self._idle(),
+            tariff=self.tariff,
         )
         rate = running.sums(running.rate * running.seen, rows)
-        in_all = running.sums(running.rate * running.seen * (ends - self.now) / HOUR, rows)
+        ahead = self.tariff.hours(np.full_like(ends, self.now), ends, running.priced)
+        in_all = running.sums(running.rate * running.seen * ahead, rows)
         memory = self._remembered(now, spent, rate, in_all, np.where(self.kept > 0, balances.idle, 0.0))
         due = self._is_due(rate, left_rate, bool(memory.queues))
         due = due or memory.scavengers != self.memory.scavengers
         looks = [self.at if not due else self.now] if rate.any() or self.kept.any() else []
         wakes = [one + SETTLED_EVERY for one in looks] + self.bounds[:, 1].tolist()
+        wakes += self._changes_of_price()
         warnings = (*self._warnings(balances), *filter(None, [self.unread]))
         return BudgetOutcome(balances, memory if due else None, memory, min(wakes), warnings)
 
     def _cost_of_idle(self, row: int, one: QueueSpending) -> float:
         """Since it was written down, in this period."""
         kept = one.kept if self.now - self.at <= SEEN else min(one.kept, float(self.promised[row]))
-        return kept * max(0, self.now - max(self.at, int(self.bounds[row, 0]))) / HOUR
+        return kept * self._hours(row, max(self.at, int(self.bounds[row, 0])))
+
+    def _hours(self, row: int, begin: int) -> float:
+        """From then until now."""
+        times = np.array([begin]), np.array([self.now])
+        return float(self.tariff.hours(*times, self.units[[row]] == MONEY)[0])
+
+    def _changes_of_price(self) -> list[int]:
+        """A group that no budget could pay for may be paid then."""
+        change = self.tariff.next_change(self.now) if (self.units == MONEY).any() else None
+        return [] if change is None else [change]
 
     def _idle(self) -> Floats:
         """What of that which each has spent in this period was for places that stand idle still."""
@@ -282,10 +313,11 @@ class _Settlement:
             gone = one.rate - still[row]
             if gone > LEAST:
                 left[row] = gone
-                hours = max(0, self.now - max(self.at, int(begins[row]))) / HOUR
+                hours = self._hours(row, max(self.at, int(begins[row])))
                 spent[row] += min(gone * hours, max(0.0, one.committed - still_committed[row]))
-        hours = np.clip(self.now - np.maximum(running.since, since[running.row]), 0, None) / HOUR
-        return spent + running.sums(running.rate * hours, rows), left
+        since_then = np.maximum(running.since, since[running.row])
+        stays = self.tariff.hours(since_then, np.full_like(since_then, self.now), running.priced)
+        return spent + running.sums(running.rate * stays, rows), left
 
     # -- what is remembered ----------------------------------------------------------------------------
 

@@ -31,7 +31,7 @@ Key = tuple[Any, ...]
 
 
 @dataclass(eq=False, slots=True)
-class Asked:
+class QueueAsk:
     """What is asked for on an account, as far as it matters for the order of queues: many who wait in one
     queue ask for the same."""
 
@@ -48,7 +48,7 @@ class Waiter:
 
     __slots__ = ("_after", "_between", "asked", "branches", "turn", "version")
 
-    def __init__(self, turn: Turn, asked: Asked) -> None:
+    def __init__(self, turn: Turn, asked: QueueAsk) -> None:
         self.turn, self.asked = turn, asked
         self.version = -1
         """At which version of the queue at the top of its branch it is known how it stands: as long as that
@@ -192,7 +192,7 @@ class BranchTable:
         """By number and part."""
         self._shares = dict[int, tuple[int, float]]()
         """By queue, and at which version of it."""
-        self._asked = dict[AnyAsk, Asked]()
+        self._asked = dict[AnyAsk, QueueAsk]()
 
     def enter(self, turn: Turn, use: QueueUse) -> tuple[int, ...]:
         """Somebody, with what is asked for now. Returns the queue and those above, from the top down."""
@@ -200,7 +200,7 @@ class BranchTable:
         self._waiters[turn.number, turn.part] = Waiter(turn, known)
         return _chain(known.account, use)
 
-    def _asked_for(self, use: QueueUse, ask: Ask | None) -> Asked:
+    def _asked_for(self, use: QueueUse, ask: Ask | None) -> QueueAsk:
         if ask is None or not ask.shapes:
             return asked(use, ask, self._policy)
         key = ask.unnamed()
@@ -219,7 +219,7 @@ class BranchTable:
             waiter.branches = self._branches_of(use, waiter.asked, version)
         return waiter
 
-    def _branches_of(self, use: QueueUse, asked: Asked, version: int) -> tuple[QueueBranch, ...]:
+    def _branches_of(self, use: QueueUse, asked: QueueAsk, version: int) -> tuple[QueueBranch, ...]:
         if asked.version != version:
             asked.version, asked.branches = version, branches_of(use, asked, self._share_of(use))
         return asked.branches
@@ -251,14 +251,14 @@ def no_share(queue: int) -> float:
     return 0.0
 
 
-def asked(use: QueueUse, ask: Ask | None, policy: Policy) -> Asked:
+def asked(use: QueueUse, ask: Ask | None, policy: Policy) -> QueueAsk:
     """Of a group; None for somebody in no queue."""
     if ask is None or ask.account == NO_ACCOUNT:
-        return Asked(NO_ACCOUNT)
-    return Asked(ask.account, amounts_asked(use, ask, policy) if ask.shapes else ())
+        return QueueAsk(NO_ACCOUNT)
+    return QueueAsk(ask.account, amounts_asked(use, ask, policy) if ask.shapes else ())
 
 
-def branches_of(use: QueueUse, asked: Asked, share_of: Callable[[int], float]) -> tuple[QueueBranch, ...]:
+def branches_of(use: QueueUse, asked: QueueAsk, share_of: Callable[[int], float]) -> tuple[QueueBranch, ...]:
     """Its queue and those above, from the top down: on devices of the model with which they are least beyond
     their guarantees."""
     account = asked.account

@@ -25,7 +25,8 @@ from maitred.model.devices.slices import ResourceSlice
 from maitred.model.kinds import Kind
 from maitred.model.node import Node
 from maitred.model.owner_chain import climb, row_of_owner
-from maitred.model.policy import Policy, Preemption
+from maitred.model.policy import Policy, Preemption, at_mean_prices
+from maitred.model.tariff import DAY
 from maitred.model.words import counted, moment
 
 STARTING_SECONDS = 300.0
@@ -44,7 +45,7 @@ def audit(observer: Observer, now: datetime) -> Audit:
     gangs = [
         HoldingGang(found_group, observer, now.timestamp()) for found_group in found if found_group.is_gang
     ]
-    policy = observer.policy
+    policy, at = observer.policy, round(now.timestamp() * 1000)
     survey = StrandedDevices(snapshot, policy)
     stranded = tuple(node for resource in survey.resources for node in survey.stranded(resource, policy))
     half = [case for case in gangs if case.is_half_started]
@@ -64,7 +65,7 @@ def audit(observer: Observer, now: datetime) -> Audit:
         stranded=stranded,
         never=tuple(never_of(snapshot, policy, now, found)),
         currency=policy.prices.currency if policy.prices.devices else "",
-        costs=costs_of(policy, snapshot, vain, stranded, survey),
+        costs=costs_of(at_mean_prices(policy, at, at + DAY), snapshot, vain, stranded, survey),
         warnings=(*uncounted, *warnings_of(observer)),
     )
 

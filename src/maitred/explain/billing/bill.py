@@ -80,12 +80,14 @@ def read_grouping(by: str) -> Grouping:
 
 
 def bill(usage: Usage, by: str, policy: Policy, month: Month, now: datetime) -> Bill:
-    group, amounts = read_grouping(by), defaultdict[tuple[str, UseBucket], dict[Device, int]](dict)
+    group, amounts = read_grouping(by), defaultdict[tuple[str, UseBucket], Counter[Device]](Counter)
+    surcharges = defaultdict[tuple[str, UseBucket], Counter[Device]](Counter)
     for use in usage.uses:
-        cell, device = amounts[group(use), use.bucket], (use.resource, use.model)
-        cell[device] = cell.get(device, 0) + use.device_milliseconds
+        place, device = (group(use), use.bucket), (use.resource, use.model)
+        amounts[place][device] += use.device_milliseconds
+        surcharges[place][device] += use.surcharge
     tariff = {device: price_of(policy, *device) for device in usage.capacity}
-    parts = priced(amounts, tariff)
+    parts = priced(amounts, tariff, surcharges)
     rows = [_row(name, amounts, parts, tariff, usage.observed) for name in {name for name, _ in amounts}]
     rows.sort(key=lambda row: (row.name == FREE, -row.device_milliseconds, row.name))
     start, end = month.first_day * DAY, min(month.end_day * DAY, round(now.timestamp() * 1000))
@@ -102,7 +104,10 @@ def bill(usage: Usage, by: str, policy: Policy, month: Month, now: datetime) -> 
         overrides=tuple(map(_override, usage.overrides)),
         evictions=tuple(map(_eviction, sorted(usage.evictions, key=_most_lost_first))),
         queues=tuple(queue_bills(usage)) if by == "queue" else (),
-        notes=tuple(_notes(usage, tariff, end - start, month.name)),
+        notes=(
+            *_notes(usage, tariff, end - start, month.name),
+            *_surcharge_notes(surcharges, tariff, policy.prices.currency),
+        ),
     )
 
 
@@ -152,13 +157,18 @@ def queue_bills(usage: Usage) -> Iterator[BillQueue]:
 
 Amounts = Mapping[tuple[str, UseBucket], Mapping[Device, int]]
 Tariff = Mapping[Device, float | None]
+NO_AMOUNTS: Amounts = {}
 
 
-def priced(amounts: Amounts, tariff: Tariff) -> dict[tuple[str, UseBucket], BillPart]:
-    """Cells in money, each rounded up or down to a cent, so that they add up to what all of it costs."""
+def priced(
+    amounts: Amounts, tariff: Tariff, surcharges: Amounts = NO_AMOUNTS
+) -> dict[tuple[str, UseBucket], BillPart]:
+    """Cells in money, each rounded up or down to a cent, so that they add up to what all of it costs.
+    `surcharges`: what it cost more than at the plain price."""
     exact: dict[tuple[str, UseBucket], Fraction] = {}
     for place, devices in amounts.items():
-        known = [(tariff[device], amount) for device, amount in devices.items()]
+        more = surcharges.get(place, {})
+        known = [(tariff[device], amount + more.get(device, 0)) for device, amount in devices.items()]
         paid = [Fraction(str(price)) * amount * 100 / HOUR for price, amount in known if price is not None]
         if paid:
             exact[place] = sum(paid, Fraction())
@@ -249,3 +259,17 @@ def _notes(usage: Usage, tariff: Tariff, length: int, month: str) -> Iterator[st
     else:
         for resource, model in sorted(device for device, price in tariff.items() if price is None):
             yield f"{resource} {model or NO_MODEL} has no price: {HOW_TO_PRICE}"
+
+
+def _surcharge_notes(surcharges: Amounts, tariff: Tariff, currency: str) -> Iterator[str]:
+    """What the hours in which devices were had made of the bill."""
+    more = Fraction()
+    for devices in surcharges.values():
+        for device, amount in devices.items():
+            more += Fraction(str(tariff[device] or 0)) * amount / HOUR
+    if cents := round(more * 100):
+        dearer = "more" if cents > 0 else "less"
+        yield (
+            f"that is {abs(cents) / 100:,.2f} {currency} {dearer} than at plain prices, because of the hours "
+            "in which it was (policy.prices.hours)"
+        )

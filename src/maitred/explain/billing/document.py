@@ -20,6 +20,9 @@ class Use(Record, frozen=True):
     model: str
     bucket: UseBucket
     device_milliseconds: int
+    surcharge: int = 0
+    """Device-milliseconds at the plain price that this cost more, by the hours in which it was; less, if
+    below zero."""
 
 
 class UsedOverride(Record, frozen=True):

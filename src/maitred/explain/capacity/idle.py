@@ -35,7 +35,7 @@ from maitred.explain.tables import listed
 from maitred.model.needs import Needs
 from maitred.model.node import NOT_READY, UNREACHABLE, UNSCHEDULABLE
 from maitred.model.pod import Toleration
-from maitred.model.policy import health_taints, price_of
+from maitred.model.policy import health_taints
 from maitred.model.quantity import CPU, PODS
 from maitred.model.unwell import Cause
 from maitred.model.words import counted, moment
@@ -87,7 +87,7 @@ def idle_by_model(survey: Survey, resource: str) -> Iterator[Idle]:
         rest = place == MOST_MODELS - 1 and len(largest) > MOST_MODELS
         inside = np.isin(codes, largest[place:]) if rest else codes == code
         model = f"{len(largest) - place} other models" if rest else names[code]
-        price = None if rest else price_of(survey.policy, resource, names[code])
+        price = None if rest else survey.price_of(resource, names[code])
         yield Idle(
             resource,
             model,

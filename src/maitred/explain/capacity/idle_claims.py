@@ -22,7 +22,6 @@ from maitred.explain.capacity.document import Idle, IdlePart, IdleReason
 from maitred.explain.capacity.idle import IdleCount, Sorting, idle_by_model, shown_parts, uncounted
 from maitred.explain.capacity.survey import Survey
 from maitred.explain.remedies.rehearsal import RankedGroup
-from maitred.model.policy import price_of
 
 MOST_TAINTS = 4
 
@@ -39,7 +38,7 @@ def idle(survey: Survey) -> tuple[Idle, ...]:
 
 def _of_kind(sorting: "ClaimSorting") -> Idle:
     kind, everything = sorting.kind, sorting.found.everything
-    price = price_of(sorting.survey.policy, *kind)
+    price = sorting.survey.price_of(*kind)
     everywhere = np.ones(len(sorting.idle), dtype=np.bool_)
     on_nodes = shown_parts(list(sorting.parts()), everywhere, price)
     return Idle(

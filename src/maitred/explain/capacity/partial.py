@@ -12,7 +12,6 @@ from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME, SeatedGroup, Snapsh
 from maitred.decide.preemption.evictable import DEVICE_HOUR
 from maitred.explain.capacity.document import Incomplete
 from maitred.explain.capacity.survey import CORE, Survey
-from maitred.model.policy import price_of
 from maitred.model.words import moment
 
 MOST_GROUPS = 20
@@ -67,7 +66,7 @@ def _incomplete(
     for pod in pods.tolist():
         for resource, model, requested in survey.has(pod):
             holds[resource] = holds.get(resource, 0) + requested
-            cost += requested * (price_of(survey.policy, resource, model) or 0.0)
+            cost += requested * (survey.price_of(resource, model) or 0.0)
     started = bound.started[pods]
     was_whole = seated.failed or counted < seated.counted or bool(bound.terminating[pods].any())
     known = (started != UNKNOWN_TIME) & (lacking is not None or not was_whole)

@@ -35,7 +35,7 @@ from maitred.explain.remedies.rehearsal import (
 from maitred.explain.situation import Situation
 from maitred.model.needs import Needs
 from maitred.model.plan import Bind, Blocker
-from maitred.model.policy import Search, is_device
+from maitred.model.policy import Policy, Search, at_prices_of, is_device, price_of
 from maitred.model.quantity import CPU
 
 EFFORT = 800
@@ -98,6 +98,14 @@ class Survey:
     def kept_back_groups(self) -> list[RankedGroup]:
         held = self.kept_back
         return [ranked for ranked in self.waiting if held and self.rehearsal.kin(ranked) in held]
+
+    def price_of(self, resource: str, model: str) -> float | None:
+        """At this hour."""
+        return price_of(self._priced, resource, model)
+
+    @cached_property
+    def _priced(self) -> Policy:
+        return at_prices_of(self.policy, self.now)
 
     @cached_property
     def planned(self) -> list[PlannedGroup]:

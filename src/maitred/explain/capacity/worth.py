@@ -25,7 +25,7 @@ from maitred.explain.remedies.rehearsal import RankedGroup
 from maitred.model.drain import MAINTENANCE
 from maitred.model.duration import milliseconds
 from maitred.model.plan import Eviction
-from maitred.model.policy import preempts, price_of
+from maitred.model.policy import preempts
 from maitred.model.priority import Rank
 
 MOST_GROUPS = 8
@@ -157,6 +157,6 @@ def _money(survey: Survey, evictions: Sequence[Eviction]) -> float | None:
         if occupant.key in lost:
             taken = list(survey.has(pod))
             count = sum(n for _, _, n in taken)
-            each = sum(n * (price_of(survey.policy, resource, model) or 0.0) for resource, model, n in taken)
+            each = sum(n * (survey.price_of(resource, model) or 0.0) for resource, model, n in taken)
             total += lost[occupant.key] * each / count if count else 0.0
     return round(total, 2)

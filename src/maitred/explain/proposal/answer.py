@@ -50,7 +50,7 @@ class CostToOthers(Record, frozen=True):
 class Offer(Record, frozen=True):
     """Something else that could be had, tried by the engine."""
 
-    kind: Literal["members", "quorum", "topology", "request", ClaimChange, "time"]
+    kind: Literal["members", "quorum", "topology", "request", ClaimChange, "time", "price"]
     words: str
     change: str
     """What to write in the manifest, or which options to give; empty where nothing is to be changed."""

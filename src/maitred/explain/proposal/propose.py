@@ -25,6 +25,7 @@ from maitred.explain.proposal.answer import (
 )
 from maitred.explain.proposal.offers import fewer_pods, offers_of, time_offer
 from maitred.explain.proposal.places import where
+from maitred.explain.proposal.prices import cheaper_start
 from maitred.explain.proposal.resolving import grounded
 from maitred.explain.proposal.supposition import MARK, ProposedGroup, Supposition
 from maitred.explain.proposal.words import answer_words
@@ -94,7 +95,7 @@ class Asked:
             remedies=remedies,
             estimate=start,
             due=self._due(decisive[-1].group, outcome, start),
-            offers=(*offers, *time_offer(start, self.situation.now)),
+            offers=(*offers, *time_offer(start, self.situation.now), *self._cheaper(verdicts, outcome)),
             notes=(*self._notes(proposed, outcome), *untried),
         )
         return msgspec.structs.replace(proposal, words=answer_words(proposal, self.supposition.by_options))
@@ -144,6 +145,14 @@ class Asked:
         now = moment(int(self.situation.now.timestamp()))
         likely = None if start is None else start.likely
         return words_of_start(found, likely if outcome == "waits" else now)
+
+    def _cheaper(self, verdicts: Sequence[GroupVerdict], outcome: Outcome) -> tuple[Offer, ...]:
+        """Of pods that are decided one by one, each would have its own answer."""
+        if len(verdicts) > 1 or outcome not in ("fits", "preempts"):
+            return ()
+        key = verdicts[0].group
+        view = next(one for one in self.situation.snapshot.groups if one.group.key == key)
+        return cheaper_start(self.situation, view, [bind for bind in self._places if bind.group == key])
 
     def _offers(
         self, proposed: ProposedGroup, verdicts: Sequence[GroupVerdict]

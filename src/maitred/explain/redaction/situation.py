@@ -11,6 +11,7 @@ from maitred.explain.tenant_words import told_to
 from maitred.model.history import History, PastEviction, PastGroup
 from maitred.model.plan import Alternative, Departure, Eviction, Receipt, Toll
 from maitred.model.policy import Policy, Preemption, ProtectionLimits
+from maitred.model.provisioning import Provisioning
 from maitred.model.queues import Queue
 
 _QUEUE = re.compile(r"\bqueue (\S+)(?= (?:asks for|has|was) )")
@@ -63,6 +64,11 @@ def _policy(policy: Policy, redaction: Redaction) -> Policy:
         fair_share=policy.fair_share,
         holds=policy.holds,
         bookings=policy.bookings,
+        provisioning=Provisioning(
+            class_name=policy.provisioning.class_name,
+            after=policy.provisioning.after,
+            keep=policy.provisioning.keep,
+        ),
         reservations=tuple(
             reservation_told(one, redaction.names, redaction.words) for one in policy.reservations
         ),

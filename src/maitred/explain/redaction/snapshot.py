@@ -33,10 +33,16 @@ from maitred.explain.why.progress import full_name
 from maitred.model.holding import HoldMemory
 from maitred.model.job import Job
 from maitred.model.leading import leading_labels
-from maitred.model.meta import key_of
+from maitred.model.meta import ObjectMeta, key_of
 from maitred.model.owners import OWNER_KINDS
 from maitred.model.pod import NODE_OWNERS
 from maitred.model.policy import Policy
+from maitred.model.provisioning import (
+    OUTCOMES,
+    ProvisioningCondition,
+    ProvisioningRequest,
+    ProvisioningStatus,
+)
 from maitred.model.queues import named_queue
 from maitred.model.spending import Scavenger, SpendingMemory
 from maitred.model.suspending import OWNERS, OwnerName, TopOwner
@@ -172,11 +178,23 @@ class Redaction:
                 kind: {key: one for key, one in table.items() if names.is_own(key)}
                 for kind, table in old.operated.items()
             },
+            provisioning={
+                names.key(key): one if names.is_own(key) else self._provisioning(one)
+                for key, one in old.provisioning.items()
+            },
+            newcomers=old.newcomers,
             group_api=old.group_api,
             device_classes=old.device_classes,
             inventory=self._devices.inventory,
             allocated=self._devices.allocated,
         )
+
+    def _provisioning(self, one: ProvisioningRequest) -> ProvisioningRequest:
+        """Which nodes are kept by it counts for all."""
+        conditions = tuple(ProvisioningCondition(told.type, told.status) for told in one.status.conditions)
+        known = tuple(told for told in conditions if told.type in OUTCOMES and told.status == "True")
+        metadata = ObjectMeta(creation_timestamp=one.metadata.creation_timestamp)
+        return ProvisioningRequest(metadata=metadata, status=ProvisioningStatus(known))
 
     def _nodes(self) -> NodeView:
         nodes, own, others = self._cluster.nodes, set[str](), dict[str, str]()

@@ -53,4 +53,5 @@ def _of_others(use: Use) -> Use:
         model=use.model,
         bucket=use.bucket,
         device_milliseconds=use.device_milliseconds,
+        surcharge=use.surcharge,
     )

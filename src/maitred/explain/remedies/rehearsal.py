@@ -479,8 +479,8 @@ class Rehearsal:
     def _done_before(self, ranked: RankedGroup, first: int) -> list[RankedGroup]:
         """The groups from the start of the agenda on that are through with all their turns before `first`."""
         through = list[RankedGroup]()
-        reserved = self.policy.reservations or self.snapshot.reservations.reservations
-        if self.policy.holds.depth or reserved:
+        policy, made = self.policy, self.snapshot.reservations.reservations
+        if policy.holds.depth or policy.reservations or made or policy.provisioning.class_name:
             return through  # their ends count, which nobody knows of pods that only are imagined
         for other in self.ranked_groups[:first]:
             if not other.waits:

@@ -27,6 +27,7 @@ from maitred.explain.why.nearest import nearest_to
 from maitred.explain.why.owners import failure_of, refusal_of
 from maitred.explain.why.preemption import preemption_of
 from maitred.explain.why.progress import Progress
+from maitred.explain.why.provisioning import node_words
 from maitred.explain.why.queue import queue_of
 from maitred.explain.why.ranks import ranks_of_decided
 from maitred.explain.why.roles import short_roles
@@ -90,7 +91,7 @@ def of_decided(situation: Situation, cycle: ExplainedCycle, group: TriedGroup, n
             if waits
             else due_of_seated(situation, rows, ends)
         ),
-        notes=(*about, *_notes(situation, cycle, group, waited, job, sought)),
+        notes=(*about, *_notes(situation, cycle, group, waited, job, sought, verdict)),
     )
 
 
@@ -174,6 +175,7 @@ def _notes(
     waited: Waited | None,
     job: Job | None,
     sought: Sought | None,
+    verdict: GroupVerdict,
 ) -> Iterator[str]:
     if sum(other.key == group.key for other in cycle.groups) > 1:
         yield "another group has the same name, declared in another way; this answer is about the first"
@@ -197,6 +199,7 @@ def _notes(
         yield "the search stopped at its limit, policy.search.steps; a higher limit may find more"
     if sought is not None:
         yield from sought.untried
+    yield from node_words(situation, group.view, verdict)
     if waited is not None and waited.known_since is None:
         yield NO_LEDGER
     yield from lost_words(situation, [member.node for member in group.view.running])

@@ -114,12 +114,16 @@ def check_places(field: str, at: str, one: Reservation) -> None:
         raise FieldError(f"{at}within", "is for devices; the selector says which nodes these are")
 
 
-def check_times(at: str, one: Reservation) -> None:
+def check_time_zone(at: str, name: str) -> None:
     try:
-        ZoneInfo(one.time_zone)
+        ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        what = f"{one.time_zone[:80]!r} is not a time zone such as UTC or Europe/Berlin"
+        what = f"{name[:80]!r} is not a time zone such as UTC or Europe/Berlin"
         raise FieldError(f"{at}timeZone", what) from None
+
+
+def check_times(at: str, one: Reservation) -> None:
+    check_time_zone(at, one.time_zone)
     if milliseconds(one.lead_time) is None:
         raise FieldError(f"{at}leadTime", f"{one.lead_time!r} is not {FORM}")
     if one.release_after != NO_LIMIT and milliseconds(one.release_after) is None:

@@ -19,7 +19,7 @@ from maitred.model.manifest.checks import (
 from maitred.model.manifest.errors import FieldError, InputError, field_error
 from maitred.model.manifest.parsing import Document, parts
 from maitred.model.manifest.queue_checks import check_queues
-from maitred.model.manifest.reservation_checks import check_reservations
+from maitred.model.manifest.reservation_checks import check_reservations, check_time_zone
 from maitred.model.policy import (
     LIVE_ORDERS,
     AnyOrder,
@@ -30,9 +30,19 @@ from maitred.model.policy import (
     Preemption,
     Prices,
 )
+from maitred.model.provisioning import (
+    ATOMIC_SCALE_UP,
+    CHECK_CAPACITY,
+    LONGEST_PARAMETER,
+    MOST_PARAMETERS,
+    Provisioning,
+)
 from maitred.model.setting import NO_LIMIT
+from maitred.model.tariff import MIDNIGHT, WHOLE, clock, thousandths
 
 LONGEST_CURRENCY = 16
+MOST_PRICE_HOURS = 24
+ROUNDING = 1e-6
 SHORTEST_GRACE = 1000
 """In milliseconds. With none at all the API server forgets a pod whose containers may still be running."""
 
@@ -133,10 +143,12 @@ def check_policy(policy: Policy) -> None:
     if not milliseconds(timeout):
         raise FieldError("devices.bindingTimeout", f"{timeout!r} is not {FORM}, above 0s")
     check_prices(policy.prices)
+    check_price_hours(policy.prices)
     check_order(policy.order)
     check_holds(policy.holds)
     check_queues(policy.queues, policy.fair_share, policy.order, policy.prices)
     check_reservations(policy.reservations, policy.queues, [level.name for level in levels])
+    check_provisioning(policy.provisioning)
 
 
 def check_holds(holds: Holds) -> None:
@@ -206,6 +218,49 @@ def check_prices(prices: Prices) -> None:
             raise FieldError(
                 field, f"has the same resource and model as prices.devices[{first}]; remove one of the two"
             )
+
+
+def check_price_hours(prices: Prices) -> None:
+    if prices.hours and not prices.devices:
+        raise FieldError("prices.hours", "nothing has a price; write prices.devices")
+    if len(prices.hours) > MOST_PRICE_HOURS:
+        raise FieldError("prices.hours", f"has {len(prices.hours)} entries; {MOST_PRICE_HOURS} are the most")
+    for position, one in enumerate(prices.hours):
+        field = f"prices.hours[{position}]"
+        if abs(one.factor * WHOLE - thousandths(one.factor)) > ROUNDING:
+            raise FieldError(f"{field}.factor", f"{one.factor} has more than three digits after the point")
+        for name, text in {"from": one.begin, "until": one.until}.items():
+            if clock(text) is None and (name, text) != ("until", MIDNIGHT):
+                raise FieldError(f"{field}.{name}", f"{text[:40]!r} is not a time of day such as 22:00")
+        if one.begin == one.until:
+            raise FieldError(
+                f"{field}.until", f"{one.until} is when it begins; for a whole day leave out both"
+            )
+        if not one.days:
+            raise FieldError(f"{field}.days", "is empty; name days, or leave it out for every day")
+        if len({*one.days}) < len(one.days):
+            raise FieldError(f"{field}.days", "names a day twice; remove one of the two")
+        check_time_zone(f"{field}.", one.time_zone)
+
+
+def check_provisioning(one: Provisioning) -> None:
+    for name, text in {"after": one.after, "keep": one.keep}.items():
+        if milliseconds(text) is None:
+            raise FieldError(f"provisioning.{name}", f"{text!r} is not {FORM}")
+    if not one.class_name and one != Provisioning():
+        raise FieldError(
+            "provisioning.class", f"is empty, so no nodes are asked for; write {ATOMIC_SCALE_UP}"
+        )
+    if one.class_name == CHECK_CAPACITY:
+        what = f"{CHECK_CAPACITY} adds no nodes; write {ATOMIC_SCALE_UP}"
+        raise FieldError("provisioning.class", what)
+    if one.class_name and (problem := name_problem(one.class_name)):
+        raise FieldError("provisioning.class", problem)
+    if len(one.parameters) > MOST_PARAMETERS:
+        raise FieldError("provisioning.parameters", f"has more than {MOST_PARAMETERS} entries")
+    for name, value in one.parameters.items():
+        if len(value) > LONGEST_PARAMETER:
+            raise FieldError(f"provisioning.parameters[{name!r}]", f"is longer than {LONGEST_PARAMETER}")
 
 
 def check_templates(policy: Policy) -> None:
