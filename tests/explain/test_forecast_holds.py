@@ -1,17 +1,21 @@
 """Estimates where places are held or reserved: what is kept for others is not there in the future either."""
 
+import json
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from maitred.cli import cli
 from maitred.explain.forecast.estimate import Estimate
 from maitred.explain.forecast.forecast import estimate
 from maitred.explain.forecast.orders import orders
 from maitred.model.history import NO_HISTORY, History
 from maitred.model.runtime import EXPECTED_RUNTIME
 from tests.decide.holding import after_noon, runs, waits
+from tests.docs.console import ROOT
 from tests.explain.forecasts import at, hours, past, remembered, requests, situation
 from tests.oracle import builders as b
 from tests.oracle.builders import Obj
@@ -230,3 +234,23 @@ def test_nobody_is_expected_after_its_hold(world: tuple[list[Obj], Obj]) -> None
             told = estimate(asked, verdict.group)
             ordered = [hours(told.earliest), hours(told.likely), hours(told.latest), hours(begins)]
             assert ordered == sorted(ordered)
+
+
+def test_a_booked_start_is_the_latest_start_and_nobody_is_expected_in_its_way() -> None:
+    """As in the example: the first place that is free for both of its time is the other rack."""
+    example = ROOT / "examples/bookings"
+    found = {}
+    for name in ("llama", "urgent"):
+        arguments = [
+            "why",
+            name,
+            "-f",
+            str(example / "cluster.yaml"),
+            "--policy",
+            str(example / "policy.yaml"),
+        ]
+        result = CliRunner().invoke(cli, [*arguments, "--now", "2026-03-01T12:00:00Z", "-o", "json"])
+        found[name] = json.loads(result.stdout)["estimate"]
+    assert found["llama"]["words"].endswith("; by its booked start, at 13:01 UTC at the latest")
+    assert found["llama"]["latest"] <= "2026-03-01T13:01:00Z"
+    assert "booked" not in found["urgent"]["words"]

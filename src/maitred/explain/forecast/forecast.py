@@ -135,7 +135,7 @@ def told(outset: StartingPoint, key: str, outcomes: Sequence[FutureOutcome]) -> 
         latest=written(found.latest),
         basis="history" if sources["history"] else "known",
         assumptions=assumed,
-        words=f"{span(outset.now, found.earliest, found.latest)}, {condition(outset, sources, promised)}",
+        words=f"{span(outset.now, found.earliest, found.latest)}, {condition(outset, sources, key)}",
     )
 
 

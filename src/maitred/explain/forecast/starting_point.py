@@ -42,6 +42,9 @@ HOUR = 3_600_000
 """In milliseconds."""
 
 
+NOT_OUTRANKED = (False, -sys.maxsize)
+
+
 @dataclass(frozen=True, slots=True)
 class PlannedStart:
     """A group that the Plan gives seats, now or once others have left."""
@@ -213,15 +216,20 @@ class StartingPoint:
         return {one.key: one for one in self.holds.planned}
 
     def promised(self, key: str) -> float:
-        """When a group starts at the latest, by its hold; NEVER if it has none that says so."""
-        plan = self.planned_places.get(key)
+        """When a group starts at the latest, by its hold or its booked start; NEVER if it has none that says
+        so."""
+        plan, booked = self.planned_places.get(key), self.holds.booked.kept.get(key)
+        if booked is not None:
+            return booked.booking.at.timestamp()
         return NEVER if plan is None or plan.basis == "age" else -(-plan.place.tenure.begin // 1000)
 
     @cached_property
     def planned(self) -> dict[str, tuple[bool, int]]:
-        """The strength of groups that have a place planned. Nobody outranks those that are not decided."""
+        """The strength of groups that have a place planned. Nobody outranks those that are not decided, and
+        those whose start is booked."""
         known = {group.key: group.strength for group in self.groups}
-        return {key: known.get(key, (False, -sys.maxsize)) for key in self.planned_places}
+        booked = dict.fromkeys(self.holds.booked.kept, NOT_OUTRANKED)
+        return {key: known.get(key, NOT_OUTRANKED) for key in self.planned_places} | booked
 
     @cached_property
     def aged(self) -> dict[str, AgedHold]:

@@ -103,17 +103,19 @@ def clock(at: float, beside: float) -> str:
     return moment.strftime("%H:%M" if moment.date() == known.date() else "%Y-%m-%d %H:%M")
 
 
-def condition(outset: StartingPoint, sources: Counter[Source], promised: float = NEVER) -> str:
-    """`promised`: when it starts at the latest, by its hold."""
+def condition(outset: StartingPoint, sources: Counter[Source], key: str) -> str:
+    """With when the group starts at the latest, if it has a hold or a booked start."""
     ends = [words for source, words in ENDING.items() if sources[source]]
     if len(outset.ripening):
         ends.append("or are evicted for it after their protected run time")
     ends = ends or [ENDING["said"]]
     others = "new groups arrive as they did lately" if len(outset.arrivals) else "no new groups arrive"
     words = f"if running groups end {', '.join(ends)}{',' if len(ends) > 1 else ''} and {others}"
+    promised, booked = outset.promised(key), key in outset.holds.booked.kept
     if promised == NEVER:
         return words
-    return f"{words}; by its hold, at {clock(promised, outset.now)} UTC at the latest"
+    by = "booked start" if booked else "hold"
+    return f"{words}; by its {by}, at {clock(promised, outset.now)} UTC at the latest"
 
 
 def no_estimate(verdict: GroupVerdict | None) -> str:
