@@ -162,7 +162,8 @@ async def lift(
 ) -> None:
     """By one who may do everything."""
     user = await service.visitor(await own_token(stage.api.client))
-    [route] = (one for one in ROUTES if one.order is not None and one.path.endswith("/end") == end)
+    path = "overrides/{namespace}/{name}" + ("/end" if end else "")
+    [route] = (one for one in ROUTES if one.path == path and one.order is not None)
     until = datetime.now(UTC) + timedelta(seconds=seconds)
     body = {} if end else {"reason": reason, "until": until.isoformat()}
     values = {"namespace": stage.api.namespace, "name": who.name, "kind": "job"}
