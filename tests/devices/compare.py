@@ -14,7 +14,7 @@ from tests.devices.server import Outcome, Server, Waiting
 Obj = dict[str, Any]
 Device = tuple[str, str, str]
 
-PAUSES = (0.05, 0.5, 2.0)
+PAUSES = (0.05, 0.5, 2.0, 8.0)
 """kube-scheduler hears of objects a little later than we do, so a difference is asked about again."""
 
 

@@ -237,14 +237,17 @@ def test_a_node_fails_between_two_binds(server: Server) -> None:
     async def act(stage: Stage) -> None:
         lost = list[str]()
 
+        def bound() -> list[str]:
+            return [pod.spec.node_name for pod in stage.observer.of_job(JOB.name) if pod.spec.node_name]
+
         async def fail() -> None:
-            bound = [pod.spec.node_name for pod in stage.observer.of_job(JOB.name) if pod.spec.node_name]
-            lost.extend(bound[:1])
-            await stage.play(*map(FailNode, lost))
+            await eventually(lambda: "" if bound() else "no member is seen to be bound")
+            lost.append(bound()[0])
+            await stage.play(FailNode(lost[0]))
 
         stage.actors["first"].line.trouble = Interlude(3, "binding", fail)
         await stage.play(Create(GANG, JOB), Exist(JOB))
-        await eventually(lambda: "" if lost else "no member was bound when the third was about to be")
+        await eventually(lambda: "" if lost else "no third member was about to be bound")
         await stage.play(Whole(JOB, tuple(lost)))
 
     on_stage(server, act, nodes(SIZE + 1, cpu=1))

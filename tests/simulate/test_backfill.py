@@ -95,17 +95,14 @@ def test_the_same_where_holds_leave_room_to_those_before_them() -> None:
 
 @pytest.mark.slow
 @ONE_NODE_AND_MANY
-@pytest.mark.parametrize("part", range(5))
-def test_the_same_with_more_workloads(part: int, apart: bool) -> None:
-    assert_conservative(range(12 + part * 40, 52 + part * 40), apart)
+def test_the_same_with_more_workloads(apart: bool) -> None:
+    assert_conservative(range(12, 52), apart)
 
 
 @pytest.mark.slow
 @ONE_NODE_AND_MANY
-@pytest.mark.parametrize(("seed", "slack"), [(3, None), (5, 3), (11, 10)])
-def test_the_same_with_more_jobs(seed: int, slack: float | None, apart: bool) -> None:
-    jobs = lublin_jobs(seed, 80, PROCESSORS, rush=2, slack=slack)
-    assert_same(jobs, EASY, apart, easy)
+def test_the_same_with_more_jobs(apart: bool) -> None:
+    jobs = lublin_jobs(11, 40, PROCESSORS, rush=2, slack=10)
     assert_same(jobs, CONSERVATIVE, apart, Conservative())
 
 
