@@ -114,6 +114,7 @@ def test_a_node_that_is_deleted_and_written_again_is_another_machine(control_pla
     async def steps(place: Cluster, kubelets: Callable[[], Any]) -> None:
         async with kubelets():
             first = await place.node(NAME, lambda node: ready(node) == "True")
+            await place.becomes(LEASES.path(LEASE_NAMESPACE, NAME), lambda lease: True)
             await place.client.request("DELETE", NODES.path(name=NAME))
             await place.poll(LEASES.path(LEASE_NAMESPACE, NAME), lambda lease: lease is None)
             await place.send("POST", NODES.path(), NODE)
