@@ -49,10 +49,7 @@ def command(cluster: ClusterOptions, gang: int | None, queue: str | None, form: 
         found = asked_about(found, gang)
     if queue is not None:
         found = of_queue(found, queue)
-    if form == "table":
-        output.write_lines(lambda width: capacity_lines(found, width))
-    else:
-        output.write_data(found, form)
+    output.show(found, form, capacity_lines)
 
 
 def _capacity(situation: "Situation") -> "Capacity":

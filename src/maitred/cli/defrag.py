@@ -60,12 +60,9 @@ def command(
     if cluster.files and not preview:
         raise InputError("--apply", "", "", "nothing can be moved in a dump")
     drain, plan = asyncio.run(prepared(cluster, groups, by))
-    if form == "table":
-        from maitred.explain.maintenance.tables import defrag_lines
+    from maitred.explain.maintenance.tables import defrag_lines
 
-        output.write_lines(lambda width: defrag_lines(plan, width))
-    else:
-        output.write_data(plan, form)
+    output.show(plan, form, defrag_lines)
     if preview:
         return
     if not drain.request.room:

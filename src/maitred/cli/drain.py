@@ -151,10 +151,7 @@ def agree(yes: bool, question: str) -> None:
 def show(plan: "DrainPlan", form: str) -> None:
     from maitred.explain.maintenance.tables import plan_lines
 
-    if form == "table":
-        output.write_lines(lambda width: plan_lines(plan, width))
-    else:
-        output.write_data(plan, form)
+    output.show(plan, form, plan_lines)
 
 
 # -- the plan ------------------------------------------------------------------------------------------
@@ -248,10 +245,7 @@ def manage(cluster: ClusterOptions, cancel: str | None, form: str) -> None:
 
     found, unread = asyncio.run(requests(cluster))
     output.warn(unread)
-    if form == "table":
-        output.write_lines(lambda width: list_lines(found, width))
-    else:
-        output.write_data(found, form)
+    output.show(found, form, list_lines)
 
 
 async def requests(cluster: ClusterOptions) -> "tuple[DrainList, tuple[str, ...]]":

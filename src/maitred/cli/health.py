@@ -47,10 +47,7 @@ def command(cluster: ClusterOptions, name: str | None, form: str) -> None:
     if name is not None and not 0 < len(name) <= LONGEST_NAME:
         raise InputError("", "", "", f"{name[:60]!r} is not the name of a node or group")
     found = ask(question(name, cluster), cluster)
-    if form == "table":
-        output.write_lines(lambda width: health_lines(found, width))
-    else:
-        output.write_data(found, form)
+    output.show(found, form, health_lines)
     if is_unwell(found):
         sys.exit(UNWELL)
 

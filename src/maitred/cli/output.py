@@ -20,6 +20,7 @@ BAD_INPUT = 2
 
 P = ParamSpec("P")
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 def inputs(function: F) -> F:
@@ -122,3 +123,11 @@ def write_lines(lines: Callable[[int | None], Iterator["Text"]]) -> None:
     console = Console(highlight=False)
     for line in lines(console.width):
         console.print(line, soft_wrap=True)
+
+
+def show(value: T, form: str, lines: Callable[[T, int | None], Iterator["Text"]]) -> None:
+    """Lines for people, or the value as JSON or YAML."""
+    if form == "table":
+        write_lines(lambda width: lines(value, width))
+    else:
+        write_data(value, form)

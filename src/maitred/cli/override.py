@@ -94,10 +94,7 @@ def place(cluster: ClusterOptions, name: str, path: str, body: bytes, form: str)
     query = {} if kind is None else {"kind": kind}
     where = f"overrides/{cluster.home}/{rest if slash else name}{path}"
     done = ask(Question(where, OverrideDone, None, query, body), cluster)
-    if form == "table":
-        output.write_lines(lambda width: done_lines(done, width))
-    else:
-        output.write_data(done, form)
+    output.show(done, form, done_lines)
 
 
 def show_list(cluster: ClusterOptions, form: str) -> None:
@@ -108,10 +105,7 @@ def show_list(cluster: ClusterOptions, form: str) -> None:
         raise InputError("", "", "", "--policy, --scheduler and --now are only for --list with -f")
     # Only the scheduler may read what it has written down.
     found = ask(Question("overrides", OverrideList, _overrides if cluster.files else None), cluster)
-    if form == "table":
-        output.write_lines(lambda width: list_lines(found, width))
-    else:
-        output.write_data(found, form)
+    output.show(found, form, list_lines)
 
 
 def _overrides(situation: "Situation") -> "OverrideList":

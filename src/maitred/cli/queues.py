@@ -41,10 +41,7 @@ def command(cluster: ClusterOptions, watched: bool, form: str) -> None:
     question = Question("queues", Queues, _queues)
 
     def show(found: Queues) -> None:
-        if form == "table":
-            output.write_lines(lambda width: queue_lines(found, width))
-        else:
-            output.write_data(found, form)
+        output.show(found, form, queue_lines)
 
     if not watched:
         show(ask(question, cluster))

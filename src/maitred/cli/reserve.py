@@ -222,10 +222,7 @@ def place(cluster: ClusterOptions, path: str, body: bytes, form: str) -> None:
     from maitred.explain.reserving.tables import done_lines
 
     done = ask(Question(path, ReservationDone, None, {}, body), cluster)
-    if form == "table":
-        output.write_lines(lambda width: done_lines(done, width))
-    else:
-        output.write_data(done, form)
+    output.show(done, form, done_lines)
 
 
 def show_list(cluster: ClusterOptions, form: str) -> None:
@@ -235,10 +232,7 @@ def show_list(cluster: ClusterOptions, form: str) -> None:
     if cluster.is_supposed and not cluster.files:
         raise InputError("", "", "", "--policy, --scheduler and --now are only for --list with -f")
     found = ask(Question("reservations", ReservationList, _reservations if cluster.files else None), cluster)
-    if form == "table":
-        output.write_lines(lambda width: list_lines(found, width))
-    else:
-        output.write_data(found, form)
+    output.show(found, form, list_lines)
 
 
 def _reservations(situation: "Situation") -> "ReservationList":
