@@ -5,14 +5,13 @@ Nothing is remembered. The names follow from the group, so whoever leads next ma
 what belongs to a group goes with what owns its pods.
 """
 
-import asyncio
 import json
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from maitred.cluster.snapshot import Snapshot
-from maitred.controllers.retry import Retry
+from maitred.controllers.keyed_writes import KeyedWrites, Outcome
 from maitred.kube.errors import KubeError
 from maitred.kube.outcomes import Done, RefusalReason, Refused, Unknown
 from maitred.kube.resources import PODS, Resource
@@ -37,62 +36,38 @@ class ProvisioningPart:
     def __init__(self, writer: Writer, requests: Resource | None, policy: Callable[[], Policy]) -> None:
         """`requests`: as the API server has them, if it has."""
         self._writer, self._requests, self._policy = writer, requests, policy
-        self._wanted: dict[str, NodeRequest] = {}
-        """By group, what the last Plan says."""
-        self._retries: dict[str, Retry] = {}
-        self._orders: asyncio.Queue[str] = asyncio.Queue()
-        self._under_way: set[str] = set()
+        self._writes = KeyedWrites[str, NodeRequest](
+            IN_FLIGHT, self._request, lambda wanted: f"group {wanted.group}: nodes could not be asked for"
+        )
         self._has_warned = False
 
     def decided(self, plan: Plan, snapshot: Snapshot, now: float) -> None:
+        """Of groups that wait and were not decided, what was said last still counts."""
         decided = {one.group for one in plan.decisions}
         waiting = {view.group.key for view in snapshot.groups} - decided
-        kept = {group: one for group, one in self._wanted.items() if group in waiting}
-        self._wanted = kept | {one.group: one for one in plan.provisioning}
-        self._retries = {group: retry for group, retry in self._retries.items() if group in self._wanted}
-        if self._wanted and self._requests is None and not self._has_warned:
+        kept = {group: one for group, one in self._writes.wanted.items() if group in waiting}
+        wanted = kept | {one.group: one for one in plan.provisioning}
+        if self._requests is not None:
+            self._writes.want(wanted)
+        elif wanted and not self._has_warned:
             self._has_warned = True
             log.warning(
                 "groups lack nodes, and no autoscaler is asked: this API server has no ProvisioningRequest "
                 "(autoscaling.x-k8s.io); install its definition and restart maitred, or take provisioning "
                 "out of the policy"
             )
-        for group in self._wanted if self._requests is not None else ():
-            if group not in self._under_way:
-                self._under_way.add(group)
-                self._orders.put_nowait(group)
 
     async def run(self) -> None:
-        async with asyncio.TaskGroup() as tasks:
-            for _ in range(IN_FLIGHT):
-                tasks.create_task(self._work())
+        await self._writes.run()
 
-    async def _work(self) -> None:
-        while True:
-            group = await self._orders.get()
-            try:
-                await self._carry_out(group)
-            finally:
-                self._under_way.discard(group)
+    async def _request(self, wanted: NodeRequest) -> Outcome:
+        assert self._requests is not None, "else nothing is wanted"
+        outcome = await self._ask(wanted, self._requests)
+        if isinstance(outcome, Done):
+            log.info("group %s: nodes were asked for, by ProvisioningRequest %s", wanted.group, wanted.name)
+        return Done() if outcome is GONE else outcome
 
-    async def _carry_out(self, group: str) -> None:
-        """What is wanted by now; until it is done, or nobody wants it any more."""
-        while (wanted := self._wanted.get(group)) is not None and self._requests is not None:
-            outcome = await self._ask(wanted, self._requests)
-            if isinstance(outcome, Done):
-                log.info("group %s: nodes were asked for, by ProvisioningRequest %s", group, wanted.name)
-            elif outcome is not GONE:
-                seconds = self._retries.setdefault(group, Retry()).again()
-                log.warning(
-                    "group %s: nodes could not be asked for; trying again in %g s: %s",
-                    *(group, seconds, outcome.message),
-                )
-                await asyncio.sleep(seconds)
-                continue
-            if self._wanted.get(group) is wanted:
-                del self._wanted[group]
-
-    async def _ask(self, wanted: NodeRequest, requests: Resource) -> Done | Refused | Unknown:
+    async def _ask(self, wanted: NodeRequest, requests: Resource) -> Outcome:
         """The templates first: a request without them fails for good."""
         namespace, owner, sets = wanted.group.partition("/")[0], Json(), list[Json]()
         for number, one in enumerate(wanted.pods):
@@ -119,7 +94,7 @@ class ProvisioningPart:
             return Unknown(str(error))
         return GONE if found is None or found["metadata"]["uid"] != uid else found
 
-    async def _make(self, resource: Resource, namespace: str, body: Json) -> Done | Refused | Unknown:
+    async def _make(self, resource: Resource, namespace: str, body: Json) -> Outcome:
         """What has this name already was made before."""
         outcome = await self._writer.create(resource, namespace, json.dumps(body).encode())
         taken = isinstance(outcome, Refused) and outcome.why is RefusalReason.TAKEN
