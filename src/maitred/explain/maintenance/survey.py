@@ -189,10 +189,6 @@ class _DrainSurvey:
         )
 
 
-def _by_time(one: PlannedMove) -> tuple[bool, str, int, str]:
-    return one.at is None, one.at or "", -one.priority, one.unit
-
-
 def _when(moving: Moving) -> tuple[Leaving, int | None, str]:
     mover, timing = moving.mover, moving.mover.timing
     if mover.stays:
