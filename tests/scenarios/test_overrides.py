@@ -1,31 +1,25 @@
 """A group is lifted past the cap of its queue for those who have the right, until that is over."""
 
-import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 
-from maitred.controllers.answers.backlog import Backlog, Update
-from maitred.controllers.answers.follower import StateFollower
-from maitred.controllers.answers.orders import OrderDesk
+from maitred.controllers.answers.backlog import Backlog
 from maitred.controllers.answers.refusals import RefusedError
-from maitred.controllers.answers.routes import ROUTES
 from maitred.controllers.answers.service import Service
 from maitred.controllers.policy import PolicyKeeper
 from maitred.controllers.scheduling.term import Witnesses
-from maitred.kube.answers import Reason, own_token
-from maitred.kube.client import Client
 from maitred.kube.resources import CONFIG_MAPS
 from tests.scenarios.api import Api, Json, eventually
 from tests.scenarios.gangs import ONE_BY_ONE
 from tests.scenarios.healing import Whole, create_marked
-from tests.scenarios.line import Send, Trouble, never
 from tests.scenarios.objects import Job, nodes
+from tests.scenarios.ordering import CrashAtRecord, answering, crash_at_record, order
 from tests.scenarios.server import Server
 from tests.scenarios.stage import SYSTEM_NAMESPACE, Scenario, Stage, play
 from tests.scenarios.steps import Delete, Exist, Gone, PodsTold, Settle
@@ -91,7 +85,9 @@ def test_killed_at_the_write_it_counts_if_it_was_written_and_else_not(server: Se
         await stage.play(Exist(DEMO), PodsTold(DEMO, FULL, "Quota"), Settle())
         await stage.stop()
         for executed in (False, True):
-            await crash(stage, executed)
+            trouble = CrashAtRecord(OVERRIDES, executed)
+            ask = partial(lift, stage)
+            await crash_at_record(stage, trouble, ask, source=lambda _: Capped())
             assert len(await overrides(home)) == executed
             stage.start(source=lambda _: Capped())
             if executed:
@@ -105,52 +101,6 @@ def test_killed_at_the_write_it_counts_if_it_was_written_and_else_not(server: Se
     play(server, Scenario("killed at the write", nodes(4, cpu=1), (), settings=ONE_BY_ONE), act)
 
 
-class CrashAtOverride(Trouble):
-    """The process dies when it writes an override: before that is sent, or when it is executed."""
-
-    def __init__(self, executed: bool) -> None:
-        self.reached = asyncio.Event()
-        self._executed = executed
-
-    async def request(self, verb: str, path: str, send: Send) -> bytes:
-        if verb in ("POST", "PUT") and path.endswith(("/configmaps", OVERRIDES)):
-            if self._executed:
-                await send()
-            self.reached.set()
-        return await (never() if self.reached.is_set() else send())
-
-
-async def crash(stage: Stage, executed: bool) -> None:
-    """A scheduler that dies when it writes the override: before that has happened, or after."""
-    trouble, backlog = CrashAtOverride(executed), Backlog()
-    actor = stage.start(
-        "mortal", trouble=trouble, source=lambda _: Capped(), witnesses=Witnesses(backlog=backlog)
-    )
-    async with answering(stage.api.client, backlog) as service:
-        asking = asyncio.create_task(lift(stage, service))
-        await eventually(lambda: "" if trouble.reached.is_set() else "nothing is written")
-        await actor.crash()
-        asking.cancel()
-        await asyncio.gather(asking, return_exceptions=True)
-    del stage.actors["mortal"]
-
-
-@asynccontextmanager
-async def answering(client: Client, backlog: Backlog) -> AsyncIterator[Service]:
-    """As the process that answers does."""
-
-    async def news(afresh: bool) -> Update:
-        return backlog.update()
-
-    desk = OrderDesk(backlog.orders.put)
-    follower = StateFollower(news, settle=desk.settle)
-    service = Service(client, follower.view, desk=desk)
-    try:
-        yield service
-    finally:
-        service.close()
-
-
 async def lift(
     stage: Stage,
     service: Service,
@@ -161,26 +111,10 @@ async def lift(
     end: bool = False,
 ) -> None:
     """By one who may do everything."""
-    user = await service.visitor(await own_token(stage.api.client))
-    path = "overrides/{namespace}/{name}" + ("/end" if end else "")
-    [route] = (one for one in ROUTES if one.path == path and one.order is not None)
     until = datetime.now(UTC) + timedelta(seconds=seconds)
     body = {} if end else {"reason": reason, "until": until.isoformat()}
     values = {"namespace": stage.api.namespace, "name": who.name, "kind": "job"}
-
-    async def posted() -> bytes:
-        return json.dumps(body).encode()
-
-    async def done() -> str:
-        try:
-            await service.answer(route, values, user, posted)
-        except RefusedError as error:
-            if error.reason is not Reason.NOT_LEADING:
-                raise
-            return str(error)
-        return ""
-
-    await eventually(done)
+    await order(stage, service, "overrides/{namespace}/{name}" + ("/end" if end else ""), values, body)
 
 
 def waits(stage: Stage, who: Job) -> bool:

@@ -1,32 +1,29 @@
 """A reservation that somebody makes begins with its nodes empty, and a crash loses none."""
 
-import asyncio
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 
 from maitred.controllers.answers.backlog import Backlog
 from maitred.controllers.answers.refusals import RefusedError
-from maitred.controllers.answers.routes import ROUTES
 from maitred.controllers.answers.service import Service
 from maitred.controllers.scheduling.reservation_notices import WARNED
 from maitred.controllers.scheduling.term import Witnesses
 from maitred.decide.holding import beginning
-from maitred.kube.answers import Reason, own_token
 from maitred.kube.resources import CONFIG_MAPS, EVENTS, PODS
 from tests.scenarios.api import Api, Json, eventually
 from tests.scenarios.gangs import ONE_BY_ONE
 from tests.scenarios.healing import Whole
-from tests.scenarios.line import Send, Trouble, never
 from tests.scenarios.objects import Job, nodes
+from tests.scenarios.ordering import CrashAtRecord, answering, crash_at_record, order
 from tests.scenarios.preempting import Suspended
 from tests.scenarios.server import Server
 from tests.scenarios.stage import SYSTEM_NAMESPACE, Scenario, Stage, play
 from tests.scenarios.steps import Create, Delete, Exist, Gone, NotBound, PodsTold
-from tests.scenarios.test_overrides import answering
 
 RESERVATIONS = "maitred-reservations"
 STRANGER, GUEST, LATE = Job("stranger", 2), Job("guest", 4), Job("late", 1)
@@ -68,7 +65,8 @@ def test_killed_at_the_write_it_is_kept_if_it_was_written_and_else_not(server: S
     async def act(stage: Stage) -> None:
         home = Api(stage.api.client, SYSTEM_NAMESPACE)
         for executed in (False, True):
-            await crash(stage, executed)
+            trouble = CrashAtRecord(RESERVATIONS, executed)
+            await crash_at_record(stage, trouble, partial(reserve, stage))
             assert len(await reserved(home)) == executed
             job = Job(f"late-{executed}".lower(), 1)
             stage.start()
@@ -84,33 +82,6 @@ def test_killed_at_the_write_it_is_kept_if_it_was_written_and_else_not(server: S
     play(server, Scenario("killed when it is made", nodes(4, cpu=1), (), settings=ONE_BY_ONE), act)
 
 
-class CrashAtReservation(Trouble):
-    """The process dies when it writes a reservation: before that is sent, or when it is executed."""
-
-    def __init__(self, executed: bool) -> None:
-        self.reached = asyncio.Event()
-        self._executed = executed
-
-    async def request(self, verb: str, path: str, send: Send) -> bytes:
-        if verb in ("POST", "PUT") and path.endswith(("/configmaps", RESERVATIONS)):
-            if self._executed:
-                await send()
-            self.reached.set()
-        return await (never() if self.reached.is_set() else send())
-
-
-async def crash(stage: Stage, executed: bool) -> None:
-    trouble, backlog = CrashAtReservation(executed), Backlog()
-    actor = stage.start("mortal", trouble=trouble, witnesses=Witnesses(backlog=backlog))
-    async with answering(stage.api.client, backlog) as service:
-        asking = asyncio.create_task(reserve(stage, service))
-        await eventually(lambda: "" if trouble.reached.is_set() else "nothing is written")
-        await actor.crash()
-        asking.cancel()
-        await asyncio.gather(asking, return_exceptions=True)
-    del stage.actors["mortal"]
-
-
 async def reserve(
     stage: Stage,
     service: Service,
@@ -120,28 +91,13 @@ async def reserve(
     cancel: bool = False,
 ) -> None:
     """All nodes for the group `guest`, by one who may do everything."""
-    user = await service.visitor(await own_token(stage.api.client))
-    path = "reservations/{reservation}/cancel" if cancel else "reservations"
-    [route] = (one for one in ROUTES if one.path == path and one.order is not None)
     start = begin or datetime.now(UTC)
     times = {"from": start, "until": start + LASTS}
     said = {name: time.strftime("%Y-%m-%dT%H:%M:%S") for name, time in times.items()}
     guest = {"group": f"{stage.api.namespace}/{GUEST.name}"}
     body = {} if cancel else {"name": "demo", "for": guest, "nodes": {}, **said, **(fields or {})}
-
-    async def posted() -> bytes:
-        return json.dumps(body).encode()
-
-    async def done() -> str:
-        try:
-            await service.answer(route, {"reservation": "demo"} if cancel else {}, user, posted)
-        except RefusedError as error:
-            if error.reason is not Reason.NOT_LEADING:
-                raise
-            return str(error)
-        return ""
-
-    await eventually(done)
+    path = "reservations/{reservation}/cancel" if cancel else "reservations"
+    await order(stage, service, path, {"reservation": "demo"} if cancel else {}, body)
 
 
 async def warned(stage: Stage) -> str:
