@@ -91,7 +91,7 @@ test-devices: venv ## Compare the devices of claims with the real kube-scheduler
 mutants: venv ## Change the code in 300 places, one at a time, and show which changes no test notices
 	$(BIN)/python -m tests.mutants --seed $(SEED) --count $(COUNT)
 
-check: lint ## The quick tests, with fewer examples of each property: under two minutes, before every commit
+check: lint ## The quick tests, with fewer examples of each property: three to four minutes, before every commit
 	HYPOTHESIS_PROFILE=quick $(PYTEST) -m "not slow and not control_plane and not browser" tests
 
 lint: venv

@@ -86,6 +86,18 @@ class ClusterOptions:
         """A scheduler that runs has rules and a clock of its own."""
         return any(value is not None for value in (self.policy, self.scheduler, self.now))
 
+    def order_only(self, orders: str) -> None:
+        """Raises InputError where no scheduler that runs is meant, which alone takes such orders."""
+        if self.files or self.is_supposed:
+            what = f"only a running scheduler takes {orders}: leave out -f, --policy and --now"
+            raise InputError("", "", "", what)
+
+    def list_only(self) -> None:
+        """Raises InputError where what a running scheduler has written down is asked for, as if it had other
+        rules."""
+        if self.is_supposed and not self.files:
+            raise InputError("", "", "", "--policy, --scheduler and --now are only for --list with -f")
+
 
 def cluster_options_with_dump(*flags: str) -> Callable[[C], C]:
     """The options that say which cluster is meant; the command gets all of them as `cluster`."""

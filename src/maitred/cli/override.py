@@ -69,10 +69,7 @@ def command(
     if listing:
         show_list(cluster, form)
         return
-    if cluster.files or cluster.is_supposed:
-        raise InputError(
-            "", "", "", "only a running scheduler takes overrides: leave out -f, --policy and --now"
-        )
+    cluster.order_only("overrides")
     if end is not None:
         place(cluster, end, "/end", b"{}", form)
     elif name is not None and until is not None:
@@ -101,8 +98,7 @@ def show_list(cluster: ClusterOptions, form: str) -> None:
     from maitred.explain.overriding.answer import OverrideList
     from maitred.explain.overriding.tables import list_lines
 
-    if cluster.is_supposed and not cluster.files:
-        raise InputError("", "", "", "--policy, --scheduler and --now are only for --list with -f")
+    cluster.list_only()
     # Only the scheduler may read what it has written down.
     found = ask(Question("overrides", OverrideList, _overrides if cluster.files else None), cluster)
     output.show(found, form, list_lines)

@@ -125,10 +125,7 @@ def command(
     if listing:
         show_list(cluster, form)
         return
-    if cluster.files or cluster.is_supposed:
-        raise InputError(
-            "", "", "", "only a running scheduler takes reservations: leave out -f, --policy and --now"
-        )
+    cluster.order_only("reservations")
     if cancel is not None:
         place(cluster, f"reservations/{checked_name(cancel)}/cancel", b"{}", form)
         return
@@ -229,8 +226,7 @@ def show_list(cluster: ClusterOptions, form: str) -> None:
     from maitred.explain.reserving.answer import ReservationList
     from maitred.explain.reserving.tables import list_lines
 
-    if cluster.is_supposed and not cluster.files:
-        raise InputError("", "", "", "--policy, --scheduler and --now are only for --list with -f")
+    cluster.list_only()
     found = ask(Question("reservations", ReservationList, _reservations if cluster.files else None), cluster)
     output.show(found, form, list_lines)
 
